@@ -1,5 +1,5 @@
 /** The tables of people and teams, and of what they sign in with; see tables.ts. */
-import type { ColumnType } from "kysely";
+import type { ColumnType, Generated } from "kysely";
 import type { Role } from "../../protocol/roles.ts";
 import type { ProviderName } from "../domain/providers.ts";
 
@@ -32,6 +32,8 @@ export interface UsersTable {
  */
 export interface SpacesTable {
   id: string;
+  /** That of its newest event. */
+  event_sequence: Generated<number>;
 }
 
 export interface TeamsTable {

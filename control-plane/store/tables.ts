@@ -19,6 +19,11 @@ import type {
   PullRequestsTable,
 } from "./connection-tables.ts";
 import type {
+  DeliveriesTable,
+  EventsTable,
+  NotificationRulesTable,
+} from "./notification-tables.ts";
+import type {
   AccessTokensTable,
   AccountsTable,
   CliLoginsTable,
@@ -389,6 +394,9 @@ export interface Tables {
   follows: FollowsTable;
   job_changes: JobChangesTable;
   pull_requests: PullRequestsTable;
+  notification_rules: NotificationRulesTable;
+  events: EventsTable;
+  deliveries: DeliveriesTable;
   cloud_identities: CloudIdentitiesTable;
   variable_sets: VariableSetsTable;
   variable_set_attachments: VariableSetAttachmentsTable;

@@ -1,6 +1,7 @@
 /** Approvals: deployments that people must approve before a runner may claim them. */
 import type { DecideJob } from "../../../protocol/approvals.ts";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
+import { eventTextLimit } from "../../../protocol/notification-events.ts";
 import { isDestructive } from "../../domain/approvals.ts";
 import { hasEnded, reject, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -15,10 +16,11 @@ import type { SpecRow } from "../../store/configurations/configurations.ts";
 import { findChange, markChange, markPullRequest } from "../../store/connections/job-changes.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
-import { recordOwn } from "../audit/audit.ts";
-import { nameOf, type UserCaller } from "../callers.ts";
+import { person, recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { changeJob, refreshQueue, writeJobs } from "../job-changes/changes.ts";
+import { recordJobEvent } from "../job-changes/job-events.ts";
 import { viewJob } from "../jobs/views.ts";
 import { findBriefSummary } from "../plans/read-summary.ts";
 
@@ -40,16 +42,35 @@ export async function decideJob(
     const action = `job.${decision}` as const;
     const details = job.plan_job_id === null ? {} : { plan_job_id: job.plan_job_id };
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, now);
+    await recordDecision(tx, user, job, { decision, comment }, now);
     if (job.job_type === "PLAN") afterCommit.push((wakeups) => wakeups.notify("job", id));
     else if (decision === "reject") {
       const reason = `rejected by ${email}${comment === null ? "" : `: ${comment}`}`;
-      await changeJob(tx, afterCommit, job, reject(job, reason, now), now, { by: nameOf(user) });
+      await changeJob(tx, afterCommit, job, reject(job, reason, now), now, { by: person(user) });
     } else {
-      await refreshQueue(tx, afterCommit, { id: job.spec_id ?? "", owner_id: owner });
+      await refreshQueue(tx, afterCommit, { id: job.spec_id ?? "", owner_id: owner }, now);
       afterCommit.push((wakeups) => wakeups.notify("job", id));
     }
   });
   return viewJob(context, id);
+}
+
+async function recordDecision(
+  tx: Queries,
+  user: UserCaller,
+  job: JobRow,
+  { decision, comment }: Pick<DecideJob, "decision"> & { readonly comment: string | null },
+  now: number,
+): Promise<void> {
+  const needs = await tx.first(job.job_type === "PLAN" ? findReviewNeeds : findApprovalNeeds, {
+    job: job.id,
+  });
+  const data = {
+    missing: Math.max(0, needs?.missing ?? 0),
+    ...(comment === null ? {} : { comment: comment.slice(0, eventTextLimit) }),
+  };
+  const type = decision === "approve" ? "approval.given" : "approval.refused";
+  await recordJobEvent(tx, now, type, job, { by: person(user), data });
 }
 
 /** Refuses a decision that would have no effect, or that its rule does not permit. */

@@ -31,6 +31,7 @@ import {
 } from "../../store/audit/audit.ts";
 import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
+import { recordEvent } from "../events/record.ts";
 import { checkCurrentAccess, type AdmittedCaller } from "../current-access.ts";
 
 /** What is kept of a `User-Agent`, in characters. */
@@ -118,6 +119,17 @@ export async function record(
     user_agent: by.origin?.headers["user-agent"]?.slice(0, userAgentLimit) ?? null,
     request_id: by.origin?.id ?? null,
     created_at: now,
+  });
+  if (owner === null) return;
+  const kind = kindOf(action);
+  await recordEvent(tx, now, {
+    type: `audit.${action}`,
+    owner,
+    by,
+    about: id,
+    ...(kind === "zone" ? { zone: id } : {}),
+    ...(kind === "configuration" || kind === "state" ? { configuration: id } : {}),
+    data: { action, target: { kind, id, name } },
   });
 }
 

@@ -169,7 +169,7 @@ async function save(
   await checkNames(tx, after);
   await saveSpec(tx, after);
   if (hasOtherRule) {
-    await refreshQueue(tx, afterCommit, after);
+    await refreshQueue(tx, afterCommit, after, after.updated_at);
     await markOpenPlans(tx, id, after.updated_at);
   }
   const details = {

@@ -17,7 +17,9 @@ import {
 } from "../../store/connections/job-changes.ts";
 import { releaseLock } from "../../store/states/states.ts";
 import type { JobEvent, QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
+import type { Actor } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
+import { recordApprovalNeeded, recordChange } from "./job-events.ts";
 import type { Takeover } from "./own-source.ts";
 import { endSpec, startSpec } from "./spec-status.ts";
 
@@ -87,8 +89,8 @@ export interface ChangeOptions {
   readonly keepLock?: boolean;
   /** Its runner has applied to a state that the server does not keep. */
   readonly hasApplied?: boolean;
-  /** The person who asked for it. */
-  readonly by?: string;
+  /** The person or the connection that asked for it. */
+  readonly by?: Pick<Actor, "kind" | "name">;
   /** What was prepared for a DEPLOY that starts. */
   readonly takeover?: Takeover | undefined;
 }
@@ -108,8 +110,10 @@ export async function changeJob(
   const isOfPullRequest = await noteForHost(tx, before, job, now);
   if (endDiffers(before, job) && !isOfPullRequest) await endSpec(tx, job, hasApplied);
   await saveJob(tx, job);
+  await recordChange(tx, before, job, now, by);
   afterCommit.push((wakeups) => wakeups.notify("job", job.id));
-  for (const what of eventsOf(before, job)) notifyOfEvent(afterCommit, what, job, by);
+  for (const what of eventsOf(before, job))
+    notifyOfEvent(afterCommit, what, job, by?.name ?? undefined);
   const isReleased = isHeld(before) && !isHeld(job);
   if (job.spec_id !== null) {
     const isUnlocked = job.released_at !== null && !keepLock && (await releaseLock(tx, job.id));
@@ -120,7 +124,7 @@ export async function changeJob(
       afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(waiting)));
   if (job.status === "QUEUED") {
     if (job.spec_id !== null)
-      await refreshQueue(tx, afterCommit, { id: job.spec_id, owner_id: job.owner_id });
+      await refreshQueue(tx, afterCommit, { id: job.spec_id, owner_id: job.owner_id }, now);
     afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
   }
   const holder = job.worker_id;
@@ -193,8 +197,9 @@ export async function refreshQueue(
   tx: Queries,
   afterCommit: AfterCommit,
   { id: spec, owner_id: owner }: Pick<SpecRow, "id" | "owner_id">,
+  now: number,
 ): Promise<void> {
-  notifyRefreshed(afterCommit, await tx.all(refreshUnapproved, { spec, owner }));
+  await notifyRefreshed(tx, afterCommit, await tx.all(refreshUnapproved, { spec, owner }), now);
 }
 
 /** Refreshes the queue after a change of a member's role. */
@@ -202,13 +207,20 @@ export async function refreshQueueOfVoter(
   tx: Queries,
   afterCommit: AfterCommit,
   of: { readonly owner: string; readonly user: string },
+  now: number,
 ): Promise<void> {
-  notifyRefreshed(afterCommit, await tx.all(refreshVotedOn, of));
+  await notifyRefreshed(tx, afterCommit, await tx.all(refreshVotedOn, of), now);
 }
 
-function notifyRefreshed(afterCommit: AfterCommit, jobs: readonly RefreshedJob[]): void {
+async function notifyRefreshed(
+  tx: Queries,
+  afterCommit: AfterCommit,
+  jobs: readonly RefreshedJob[],
+  now: number,
+): Promise<void> {
   for (const job of jobs) {
-    if (job.unapproved === 0) afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
+    if (job.unapproved === 1) await recordApprovalNeeded(tx, job.id, now);
+    else afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
     afterCommit.push((wakeups) => wakeups.notify("job", job.id));
   }
 }

@@ -19,6 +19,7 @@ import {
   writeJobs,
   type AfterCommit,
 } from "../job-changes/changes.ts";
+import { recordJobEvent } from "../job-changes/job-events.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, untilUnchanged } from "../large-work.ts";
 import { labelsFor } from "../plans/deployable.ts";
 import { checkCount, checkStateBytes, countRefusal } from "../storage/quotas.ts";
@@ -156,9 +157,10 @@ async function addJob(
   }
   const { definition: config_snapshot, definition_id } = writing;
   await insertJob(tx, job, { config_snapshot, definition_id });
+  await recordJobEvent(tx, job.created_at, "job.queued", job, { by: by.actor });
   const needsApproval = await addChange(tx, job, request, origin);
   if (request.spec && (needsApproval || request.spec.approval_when !== null))
-    await refreshQueue(tx, afterCommit, request.spec);
+    await refreshQueue(tx, afterCommit, request.spec, job.created_at);
   const { spec_id: configuration_id, plan_job_id } = job;
   const details = {
     configuration_id,

@@ -17,7 +17,7 @@ import {
   type JobPage,
 } from "../../store/jobs/lists.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
-import { recordOwn } from "../audit/audit.ts";
+import { person, recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
@@ -149,8 +149,8 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
     await checkJobPermission(tx, user, job);
-    const by = nameOf(user);
-    await changeJob(tx, afterCommit, job, cancel(job, by, now), now, { by });
+    const options = { by: person(user) };
+    await changeJob(tx, afterCommit, job, cancel(job, nameOf(user), now), now, options);
     const details = { status_before: job.status };
     const target = { id: job.id, name: job.job_type, details };
     await recordOwn(tx, user, { action: "job.cancel", ...target }, now);

@@ -13,6 +13,7 @@ import { lockUnknown, lockUnsaved } from "../states/unsaved.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
 import { summaryOfApplied } from "../logs/applied-summary.ts";
 import { changeJob, writeJobs } from "../job-changes/changes.ts";
+import { recordDestructive } from "../job-changes/job-events.ts";
 import { findFenced } from "../job-changes/holder.ts";
 import { recordOutcome } from "../job-changes/outcomes.ts";
 import { withTakeover, type Takeover } from "../job-changes/own-source.ts";
@@ -68,6 +69,7 @@ export async function reportStatus(
     );
     const summary = report.plan_summary ?? (await summaryOfApplied(tx, ended));
     if (summary) await storePlanSummary(tx, id, summary);
+    if (summary) await recordDestructive(tx, ended, summary, now);
     await keepBackend(tx, ended, report);
     await removeTornDownWorker(tx, afterCommit, ended, runner(worker), now);
     return ended;

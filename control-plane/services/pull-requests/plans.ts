@@ -266,7 +266,7 @@ export async function cancelJob(
   const job = await tx.first(findJob, { id });
   if (job?.status !== "QUEUED") return;
   const { name, actor } = connectionCreator(connection);
-  await changeJob(tx, afterCommit, job, cancel(job, name, now), now, { by: name });
+  await changeJob(tx, afterCommit, job, cancel(job, name, now), now, { by: actor });
   const details = { status_before: job.status };
   const entry = { action: "job.cancel", id, name: job.job_type, details } as const;
   await record(tx, { by: actor, owner: job.owner_id, ...entry }, now);

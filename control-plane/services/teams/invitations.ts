@@ -182,7 +182,7 @@ export async function joinTeam(
   await closeInvitationsTo(tx, space, user);
   const { created_by: invited_by } = invitation;
   await insertMember(tx, { space_id: space, user_id: user, role, joined_at: now, invited_by });
-  await refreshQueueOfVoter(tx, afterCommit, { owner: space, user });
+  await refreshQueueOfVoter(tx, afterCommit, { owner: space, user }, now);
   const details = { role, invitation_id: id, invited_by: invitation.inviter };
   await record(tx, { by, owner: space, action: "member.join", id: user, name, details }, now);
   return { slug, isNew: true };

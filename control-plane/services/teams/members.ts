@@ -47,7 +47,7 @@ export async function updateMember(
     // Before the change: it may be the caller's own role.
     await recordOwn(tx, caller, entry, now());
     await tx.run(saveMemberRole, { space, user, role });
-    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user });
+    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user }, now());
     return { ...before, role };
   });
   wakeups.notify("login", user);
@@ -74,7 +74,7 @@ export async function removeMember(
     // While PostgreSQL still shows the address of the member.
     await closeInvitationsTo(tx, space, user);
     await tx.run(deleteMember, { space, user });
-    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user });
+    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user }, now());
   });
   wakeups.notify("login", user);
 }

@@ -16,6 +16,7 @@ const tables: Readonly<Record<string, OwnedTable>> = {
   connections: "connections",
   "pull-requests": "pull_requests",
   "access-tokens": "access_tokens",
+  notifications: "notification_rules",
 };
 
 /** What a request names by id. */

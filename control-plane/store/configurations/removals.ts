@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { deleteFollow } from "../connections/follows.ts";
 import type { Queries } from "../db.ts";
+import { deleteRulesOfSpec } from "../notifications/rules.ts";
 import { jobsBy, specsBy, stateVersionsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
@@ -49,6 +50,7 @@ export async function abandonSpec(tx: Queries, id: string): Promise<void> {
     .execute();
   await tx.run(detachSets, { id });
   await tx.run(deleteFollow, { spec: id });
+  await tx.run(deleteRulesOfSpec, { spec: id });
   await tx.run(moveToNobody, { id });
 }
 

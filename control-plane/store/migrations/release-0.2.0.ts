@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely } from "kysely";
 import * as connections from "./connections.ts";
+import * as notifications from "./notifications.ts";
 import { functions } from "./postgres/functions.ts";
 import { indexes as postgresIndexes } from "./postgres/indexes.ts";
 import { rowSecurity } from "./postgres/row-security.ts";
@@ -11,8 +12,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 48 for other schemas, which are refused. */
-export const version = 49;
+/** Commits before 0.2.0 have used 8 to 49 for other schemas, which are refused. */
+export const version = 50;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
@@ -104,7 +105,7 @@ const tables = [
       'owner_id text not null references users(id)', 'owner_id text not null references spaces(id)'),
       'owner_id text references users(id)', 'owner_id text references spaces(id)') where type = 'table'`,
   `pragma writable_schema = reset`,
-  `create table spaces (id text primary key)`,
+  `create table spaces (id text primary key, event_sequence bigint not null default 0)`,
   `create table teams (
     id text primary key references spaces(id), slug text not null unique, name text not null,
     created_at bigint not null)`,
@@ -134,6 +135,7 @@ const tables = [
   `alter table accounts_by_host rename to accounts`,
   `alter table accounts add column verified text`,
   ...connections.tables("text"),
+  ...notifications.tables("text", "integer primary key autoincrement"),
   `create table variable_sets (
     id text primary key, owner_id text not null references spaces(id), name text not null,
     definition text not null, created_at bigint not null, updated_at bigint not null, version bigint not null default 0, definition_id text)`,
@@ -286,6 +288,7 @@ const indexes = [
   `create index users_blocked on users (blocked_at) where blocked_at is not null`,
   `create index registration_tokens_owner on registration_tokens (owner_id, created_at, token_hash)`,
   ...connections.indexes,
+  ...notifications.indexes,
   `create unique index variable_sets_name on variable_sets (owner_id, name)`,
   `create index variable_sets_owner on variable_sets (owner_id, id)`,
   `create unique index variable_set_zones on variable_set_attachments (zone_id, set_id) where zone_id is not null`,

@@ -8,6 +8,7 @@ export const sealedTables = [
   "specs",
   "variable_sets",
   "connections",
+  "notification_rules",
   "job_snapshots",
   "definitions",
   "workers",
@@ -45,14 +46,15 @@ const sets = statement<After, SealedRow>((db, { after, limit }) =>
     .limit(limit),
 );
 
-const connections = statement<After, SealedRow>((db, { after, limit }) =>
-  db
-    .selectFrom("connections")
-    .select(["id", "id as about", "secrets as text"])
-    .where("id", ">", after)
-    .orderBy("id")
-    .limit(limit),
-);
+const sealedSecrets = (table: "connections" | "notification_rules") =>
+  statement<After, SealedRow>((db, { after, limit }) =>
+    db
+      .selectFrom(table)
+      .select(["id", "id as about", "secrets as text"])
+      .where("id", ">", after)
+      .orderBy("id")
+      .limit(limit),
+  );
 
 const snapshots = statement<After, SealedRow>((db, { after, limit }) =>
   db
@@ -95,7 +97,8 @@ export async function findSealedDefinitions(
   const statements = {
     specs,
     variable_sets: sets,
-    connections,
+    connections: sealedSecrets("connections"),
+    notification_rules: sealedSecrets("notification_rules"),
     job_snapshots: snapshots,
     definitions: large,
     workers,
@@ -116,8 +119,8 @@ export async function saveSealedDefinition(
       .set({ content: text, bytes: Buffer.byteLength(text) })
       .where("id", "=", id)
       .execute();
-  else if (table === "connections")
-    await db.updateTable("connections").set({ secrets: text }).where("id", "=", id).execute();
+  else if (table === "connections" || table === "notification_rules")
+    await db.updateTable(table).set({ secrets: text }).where("id", "=", id).execute();
   else if (table === "workers")
     await db.updateTable("workers").set({ metadata: text }).where("id", "=", id).execute();
   else

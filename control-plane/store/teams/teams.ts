@@ -59,6 +59,8 @@ export async function deleteTeam({ sql }: Queries, id: string): Promise<void> {
     "variable_sets",
     "cloud_identities",
     "connections",
+    "events",
+    "notification_rules",
   ] as const)
     await sql.deleteFrom(table).where("owner_id", "=", id).execute();
   await sql.deleteFrom("teams").where("id", "=", id).execute();
@@ -74,6 +76,7 @@ const ownedTables = [
   "connections",
   "pull_requests",
   "access_tokens",
+  "notification_rules",
 ] as const;
 
 /** The tables whose rows belong to a space and are named by id in requests. */

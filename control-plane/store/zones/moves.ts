@@ -96,7 +96,8 @@ export async function measureZone(tx: Queries, zone: string): Promise<ZoneSize> 
 /**
  * Moves a zone. Jobs go with their configuration, and so do those that ran in another zone; those of
  * deleted configurations go with the zone in which they ran. So no job names a zone of another space.
- * They follow no branch there, because a connection stays in its space.
+ * They follow no branch there, because a connection stays in its space, and so do notification rules:
+ * those of the zone and its configurations are deleted.
  * The archives that configurations and jobs name are copied, without their content.
  */
 export async function moveZone(
@@ -124,6 +125,8 @@ export async function moveZone(
     sql`insert into owner_usage (owner_id, state_bytes) values (${to}, ${state_bytes})
       on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
     sql`delete from follows where spec_id in (select id from specs where zone_id = ${zone})`,
+    sql`delete from notification_rules where zone_id = ${zone}
+      or spec_id in (select id from specs where zone_id = ${zone})`,
     sql`update specs set owner_id = ${to} where zone_id = ${zone}`,
     sql`update zones set owner_id = ${to} where id = ${zone}`,
   ];

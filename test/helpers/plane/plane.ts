@@ -180,7 +180,7 @@ export async function readRows<T extends keyof Tables>(
   for (const [column, value] of Object.entries(where))
     query = query.where(column as "id", "=", value as string);
   // PostgreSQL uses the place of a removed row again.
-  const isNumbered = table === "log_chunks" || table === "state_versions";
+  const isNumbered = ["log_chunks", "state_versions", "events"].includes(table);
   const place = !context.store.isShared ? sql`rowid` : isNumbered ? sql`id` : sql`ctid`;
   return (await query.orderBy(place).execute()) as unknown as TextRow<T>[];
 }

@@ -6,6 +6,7 @@ import { newlyRegistered, type WorkerRow } from "../../../control-plane/domain/w
 import type { Insertable } from "kysely";
 import type { PullRequestsTable } from "../../../control-plane/store/connection-tables.ts";
 import type { StateVersionsTable, Tables } from "../../../control-plane/store/tables.ts";
+import type { NotificationRulesTable } from "../../../control-plane/store/notification-tables.ts";
 import type { Store } from "../../../control-plane/store/db.ts";
 import { storedJson } from "../../../control-plane/services/definitions.ts";
 import { insertJob } from "../../../control-plane/store/jobs/jobs.ts";
@@ -197,4 +198,29 @@ export async function addPullRequest(
   };
   await addRows(store, "pull_requests", row);
   return row;
+}
+
+/** Adds a notification rule that selects everything and leads nowhere. Returns its id. */
+export async function addRule(
+  store: Store,
+  owner: Owner,
+  change: Partial<Insertable<NotificationRulesTable>>,
+): Promise<string> {
+  const id = uuid();
+  const names = "job approval plan drift worker queue state schedule connection token audit";
+  const events = [...names.split(" ").map((name) => `${name}.*`), "deployed", "destroyed"];
+  await addRows(store, "notification_rules", {
+    id,
+    owner_id: owner.id,
+    name: id,
+    kind: "webhook",
+    events: JSON.stringify(events),
+    stalled_minutes: 15,
+    enabled: 1,
+    secrets: "{}",
+    created_at: 1,
+    updated_at: 1,
+    ...change,
+  });
+  return id;
 }

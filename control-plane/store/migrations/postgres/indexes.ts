@@ -3,6 +3,7 @@
  * 2,700 bytes, so they leave out long columns that SQLite's have only to be read alone.
  */
 import * as connections from "../connections.ts";
+import * as notifications from "../notifications.ts";
 import { isQueued, wanted } from "../queue.ts";
 
 /** What selects the queued jobs of one kind. */
@@ -23,6 +24,7 @@ export const indexes = [
   `create index audit_entries_target on audit_entries (owner_id, target_id, created_at, id)`,
   `create index cloud_identities_owner on cloud_identities (owner_id, id)`,
   ...connections.indexes,
+  ...notifications.indexes,
   `create index debug_logs_blob on debug_logs (blob)`,
   `create index invitations_space on invitations (space_id, id)`,
   `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'), job_id)`,

@@ -4,6 +4,7 @@
  */
 
 import * as connections from "../connections.ts";
+import * as notifications from "../notifications.ts";
 
 const text = `text collate "C"`;
 /** Only grows, even after the newest rows were removed. */
@@ -13,7 +14,7 @@ export const tables = [
   `create table users (
     id ${text} primary key, email ${text} not null, link_email ${text} unique, created_at bigint not null,
     asked_at bigint, unanswered_since bigint, allowed_group ${text}, blocked_at bigint)`,
-  `create table spaces (id ${text} primary key)`,
+  `create table spaces (id ${text} primary key, event_sequence bigint not null default 0)`,
   `create table teams (
     id ${text} primary key references spaces(id), slug ${text} not null unique, name ${text} not null,
     created_at bigint not null)`,
@@ -135,6 +136,7 @@ export const tables = [
   `create table unnamed_blobs (
     blob ${text} primary key, delete_at bigint not null)`,
   ...connections.tables(text),
+  ...notifications.tables(text, serial),
   `create table variable_sets (
     id ${text} primary key, owner_id ${text} not null references spaces(id), name ${text} not null,
     definition ${text} not null, created_at bigint not null, updated_at bigint not null,
