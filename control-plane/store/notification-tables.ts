@@ -31,7 +31,7 @@ export interface NotificationRulesTable {
 }
 
 /** What has happened, in spaces with a rule that may want it. Kept 30 days. */
-export interface EventsTable {
+interface EventsTable {
   /** In the order of changes of one configuration. */
   id: Generated<number>;
   /** As receivers know it. */
@@ -61,7 +61,7 @@ export interface EventsTable {
   created_at: Millis;
 }
 
-export interface DeliveriesTable {
+interface DeliveriesTable {
   id: string;
   owner_id: string;
   rule_id: string;
@@ -79,4 +79,10 @@ export interface DeliveriesTable {
   /** When it is due. While it is sent: when the attempt counts as lost. Null: it waits for an earlier one, or has ended. */
   next_at: Millis | null;
   first_failed_at: Millis | null;
+}
+
+export interface NotificationTables {
+  notification_rules: NotificationRulesTable;
+  events: EventsTable;
+  deliveries: DeliveriesTable;
 }

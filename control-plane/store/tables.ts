@@ -18,11 +18,7 @@ import type {
   JobChangesTable,
   PullRequestsTable,
 } from "./connection-tables.ts";
-import type {
-  DeliveriesTable,
-  EventsTable,
-  NotificationRulesTable,
-} from "./notification-tables.ts";
+import type { NotificationTables } from "./notification-tables.ts";
 import type {
   AccessTokensTable,
   AccountsTable,
@@ -352,7 +348,7 @@ export interface AuditEntriesTable {
   created_at: Millis;
 }
 
-export interface Tables {
+export interface Tables extends NotificationTables {
   users: UsersTable;
   spaces: SpacesTable;
   teams: TeamsTable;
@@ -394,9 +390,6 @@ export interface Tables {
   follows: FollowsTable;
   job_changes: JobChangesTable;
   pull_requests: PullRequestsTable;
-  notification_rules: NotificationRulesTable;
-  events: EventsTable;
-  deliveries: DeliveriesTable;
   cloud_identities: CloudIdentitiesTable;
   variable_sets: VariableSetsTable;
   variable_set_attachments: VariableSetAttachmentsTable;
