@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { withoutEndSlashes } from "../common/addresses.ts";
 import { retryLimits, type BackoffLimits } from "../common/backoff.ts";
 import type { LogSettings } from "../common/log.ts";
+import { networkOf, type Network } from "../common/network.ts";
 import { agentSettings } from "../common/settings/agent.ts";
 import { ConfigError, MissingSettingError } from "../common/settings/config-error.ts";
 import { readSettingFile } from "../common/settings/file.ts";
@@ -69,7 +70,7 @@ export interface AgentConfig extends IsolationConfig, LogSettings {
   };
   /** PATH for terraform and git. */
   readonly path: string;
-  readonly network: Readonly<Record<string, string>>;
+  readonly network: Network;
   readonly cloud: CloudSettings;
   readonly warnings: readonly string[];
 }
@@ -221,19 +222,6 @@ function addressOf(text: string | undefined): Address | undefined {
     );
   const { hostname: host, port } = new URL(`http://${text}`);
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port || 80) };
-}
-
-/** What terraform and git need to reach anything from inside of some networks. */
-const networkNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
-
-/** The proxies and authorities that the environment names. */
-function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const name of networkNames.flatMap((each) => [each, each.toLowerCase()])) {
-    const value = environment[name];
-    if (value) found[name] = value;
-  }
-  return found;
 }
 
 /** Whether the network can read what is sent there: http to a host that is not this machine. */

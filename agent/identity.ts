@@ -17,7 +17,8 @@ import { sortFailure } from "./api/failures.ts";
 import { verifyProof } from "./api/proof.ts";
 import { readIfExists } from "../common/files.ts";
 import { writeWhole } from "./machine/files.ts";
-import { dispatcherOf, plainConnectorFor } from "./machine/network.ts";
+import { dispatcherOf } from "../common/http-proxies.ts";
+import { plainConnectorFor } from "./machine/network.ts";
 
 export interface Identity {
   readonly workerId: string;

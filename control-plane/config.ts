@@ -8,6 +8,7 @@ import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { LogSettings } from "../common/log.ts";
+import { networkOf, proxiesOf, type Network } from "../common/network.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import { settingsReader } from "../common/settings/read.ts";
 import { serverSettings } from "../common/settings/server.ts";
@@ -30,6 +31,7 @@ export interface ServerConfig extends LogSettings {
   readonly trustedProxies: readonly string[];
   /** Places that are not public and that users may name. */
   readonly outboundAllow: readonly string[];
+  readonly network: Network;
   readonly dataDirectory: string;
   /** The SQLite file; not used with `postgres`. */
   readonly databaseFile: string;
@@ -114,6 +116,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     publicUrl: read("WINDLASS_PUBLIC_URL"),
     trustedProxies: networksOf(read("WINDLASS_TRUSTED_PROXIES")),
     outboundAllow: read("WINDLASS_OUTBOUND_ALLOW") ?? [],
+    network: readNetwork(environment),
     dataDirectory,
     databaseFile: database.file ?? join(dataDirectory, "windlass.db"),
     postgres: database.postgres,
@@ -166,6 +169,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
       ...signInWarnings(providers.on, signInAllow),
     ],
   };
+}
+
+/** Throws `ConfigError` for a proxy that is not an address. */
+export function readNetwork(environment: NodeJS.ProcessEnv = process.env): Network {
+  const network = networkOf(environment);
+  proxiesOf(network);
+  return network;
 }
 
 /** Where a server's data is. Another server's is never meant by the environment. */

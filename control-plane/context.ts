@@ -90,7 +90,7 @@ async function openServices(
     boxes.set(purpose, made);
     return made;
   };
-  const outbound = new Outbound(config.outboundAllow);
+  const outbound = new Outbound(config.outboundAllow, undefined, config.network);
   let publicUrl = config.publicUrl ?? "";
   return {
     store,

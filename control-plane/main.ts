@@ -1,6 +1,7 @@
 /** `windlass server`: the control plane. */
-import { readConfig, type ServerConfig } from "./config.ts";
+import { readConfig, readNetwork, type ServerConfig } from "./config.ts";
 import { failureOf } from "./command-error.ts";
+import { trustAuthorities } from "../common/network.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
 import { program, version } from "../common/version.ts";
@@ -70,6 +71,7 @@ export async function main(args: string[]): Promise<void> {
   if (command === "--version" || command === "-V")
     return void process.stdout.write(`${version()}\n`);
   try {
+    trustAuthorities(readNetwork());
     if (command === undefined) return await serve(readConfig());
     const run = commands.get(command);
     if (run === undefined)

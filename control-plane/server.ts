@@ -2,6 +2,9 @@
 import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { every, ticking } from "../common/every.ts";
+import { setGlobalDispatcher } from "../common/http-client.ts";
+import { dispatcherOf } from "../common/http-proxies.ts";
+import { proxiesOf } from "../common/network.ts";
 import { hour, minute, second } from "../common/units.ts";
 import { version } from "../common/version.ts";
 import { buildApp } from "./app.ts";
@@ -45,6 +48,8 @@ export async function startServer(
   log: FastifyBaseLogger,
 ): Promise<RunningServer> {
   requirePublicUrl(config);
+  // For what the operator's settings name: sign-in providers.
+  if (proxiesOf(config.network)) setGlobalDispatcher(dispatcherOf(config.network));
   const context = await openContext(config);
   await completeAccounts(context);
   if (await settleClock(context))

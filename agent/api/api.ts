@@ -14,7 +14,8 @@ import type { KnownServer } from "./known-server.ts";
 import { provingConnectorFor } from "./proof.ts";
 import { jobApi } from "./job-calls.ts";
 import type { JobApi } from "../job/job-api.ts";
-import { dispatcherOf, type Network } from "../machine/network.ts";
+import { dispatcherOf } from "../../common/http-proxies.ts";
+import type { Network } from "../../common/network.ts";
 
 export interface ApiOptions extends RetryContext {
   readonly server: string;

@@ -19,7 +19,7 @@ import { engineCache } from "../job/shared-cache.ts";
 import { request } from "../../common/http-client.ts";
 import { parseConstraint } from "../../common/version-constraint.ts";
 import { holderOf } from "../machine/lock.ts";
-import { dispatcherOf } from "../machine/network.ts";
+import { dispatcherOf } from "../../common/http-proxies.ts";
 import { runProgram } from "../machine/programs.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 import { existingFolder } from "./work-directory.ts";

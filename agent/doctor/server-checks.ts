@@ -3,7 +3,8 @@ import { ProblemError, RedirectError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { isProvedAt, savedIdentity, knownIdentity, type Identity } from "../identity.ts";
-import { dispatcherOf, plainConnectorFor } from "../machine/network.ts";
+import { dispatcherOf } from "../../common/http-proxies.ts";
+import { plainConnectorFor } from "../machine/network.ts";
 import {
   authorityAdvice,
   isUnknownAuthority,

@@ -1,6 +1,6 @@
 /** The settings of the agent. */
 import { logging } from "./logging.ts";
-import { proxies } from "./network.ts";
+import { authorities, proxies } from "./network.ts";
 import type { Settings } from "./setting.ts";
 
 const mirror = {
@@ -145,8 +145,7 @@ export const agent = {
   },
   ...proxies,
   SSL_CERT_FILE: {
-    type: "path",
-    help: "a file with certificate authorities of this network, in addition to the usual ones",
+    ...authorities,
     details: "Terraform and git get this setting and the proxy settings too",
   },
   SSL_CERT_DIR: { type: "path", help: "directories of such files, for terraform and git" },

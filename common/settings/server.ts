@@ -1,5 +1,6 @@
 /** The settings of the control plane. */
 import { logging } from "./logging.ts";
+import { authorities, proxies } from "./network.ts";
 import type { Settings } from "./setting.ts";
 import { storage } from "./storage.ts";
 
@@ -44,7 +45,13 @@ export const controlPlane = {
     otherwise: "only https and public addresses",
     help: "private places that connections of users may reach",
     details:
-      "Judges addresses that users name, such as code hosts; never the operator's own settings. A place that is named may also be reached by plain http",
+      "Judges addresses that users name, such as code hosts; never the operator's own settings. A place that is named may also be reached by plain http. Through a proxy, names and addresses are judged as they are written, because the proxy resolves names: it must itself refuse what users may not reach",
+  },
+  ...proxies,
+  SSL_CERT_FILE: {
+    ...authorities,
+    details:
+      "The server uses the proxies and these authorities for sign-in providers, code hosts and S3; PostgreSQL is reached without a proxy",
   },
   WINDLASS_DATA_DIR: {
     type: "path",

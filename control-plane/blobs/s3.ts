@@ -10,6 +10,8 @@
  * connection and a response that breaks off is repeated.
  */
 import { createHash } from "node:crypto";
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
 import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -27,6 +29,7 @@ import {
   type CompletedPart,
   type ListMultipartUploadsCommandOutput,
 } from "@aws-sdk/client-s3";
+import { nodeProxies, type Network } from "../../common/network.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { mebibyte, second } from "../../common/units.ts";
 import { storageUnavailable } from "../domain/refusal.ts";
@@ -50,8 +53,16 @@ const timeouts = {
   requestTimeout: 30 * second,
 };
 
+/** Empty without a proxy; otherwise like the SDK's own. */
+function agentsFor(network: Network) {
+  const proxyEnv = nodeProxies(network);
+  if (!proxyEnv) return {};
+  const options = { keepAlive: true, maxSockets: 50, proxyEnv };
+  return { httpAgent: new HttpAgent(options), httpsAgent: new HttpsAgent(options) };
+}
+
 /** Throws `ConfigError` for wrong settings or a wrong bucket, not for an unavailable store. */
-export async function s3Blobs(place: S3Place): Promise<Blobs> {
+export async function s3Blobs(place: S3Place, network: Network = {}): Promise<Blobs> {
   const { bucket: Bucket, prefix, encryption, kmsKey } = place;
   const client = new S3Client({
     forcePathStyle: place.isPathStyle,
@@ -59,7 +70,7 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
     // Our own digests are sent, and what is read is authenticated when it is opened.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
-    requestHandler: { ...timeouts, throwOnRequestTimeout: true },
+    requestHandler: { ...timeouts, ...agentsFor(network), throwOnRequestTimeout: true },
   });
   const root = prefix === "" ? "" : `${prefix}/`;
   const keyOf = (blob: string): string => {

@@ -1,6 +1,7 @@
 /** Which addresses may be reached at places that users name: webhooks, code hosts, Vault. */
 import { lookup as resolve } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { hostIn } from "../../common/network.ts";
 
 /** The destination is not allowed; the message says what would allow it. */
 export class DestinationError extends Error {
@@ -57,6 +58,15 @@ export class Destinations {
     if (isIP(host)) this.#checkAddress(host, host);
   }
 
+  /** Throws DestinationError for a name of a private network, which something else will resolve. */
+  checkName(url: URL): void {
+    const host = hostIn(url);
+    if (localName.test(host) && !this.#hosts.has(host))
+      throw new DestinationError(
+        `${host} is no public name: the operator can allow it by WINDLASS_OUTBOUND_ALLOW`,
+      );
+  }
+
   /**
    * Resolves a name for a connection, which is made to the address that was judged. A name with one
    * forbidden address is forbidden: which one a later request would get is not known.
@@ -87,5 +97,5 @@ export class Destinations {
   }
 }
 
-/** The host of a URL in lower case, an address without its brackets. */
-const hostIn = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
+/** Names that have no meaning, or another one, outside of a network (RFC 6761, 6762 and 8375). */
+const localName = /^[^.:]+$|\.(localhost|local|internal|home\.arpa)$/;

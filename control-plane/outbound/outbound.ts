@@ -1,5 +1,7 @@
 /** Reaches no address that `Destinations` forbids, follows no redirect, bounds time and size. */
-import { Agent, connectorOf, request } from "../../common/http-client.ts";
+import { Agent, connectorOf, request, type Dispatcher } from "../../common/http-client.ts";
+import { EnvHttpProxyAgent } from "../../common/http-proxies.ts";
+import { isWithoutProxy, proxiesOf, type Network } from "../../common/network.ts";
 import { mebibyte } from "../../common/units.ts";
 import { DestinationError, Destinations } from "./destinations.ts";
 
@@ -25,29 +27,43 @@ class OutboundError extends Error {
 
 export class Outbound {
   readonly #destinations: Destinations;
-  readonly #agent: Agent;
+  readonly #direct: Agent;
+  readonly #proxied: EnvHttpProxyAgent | undefined;
+  readonly #noProxy: string;
   readonly #timeout: number;
 
   /** `timeout`: of a whole request, in milliseconds. */
-  constructor(allowed: readonly string[] = [], timeout = 10_000) {
+  constructor(allowed: readonly string[] = [], timeout = 10_000, network: Network = {}) {
     this.#destinations = new Destinations(allowed);
     this.#timeout = timeout;
     const { lookup } = this.#destinations;
-    this.#agent = new Agent({ connect: connectorOf({ timeout, lookup }) });
+    const connect = connectorOf({ timeout, lookup });
+    this.#direct = new Agent({ connect });
+    const proxies = proxiesOf(network);
+    this.#noProxy = proxies?.noProxy ?? "";
+    this.#proxied = proxies && new EnvHttpProxyAgent({ connect, ...proxies, noProxy: "" });
   }
 
   /** Throws DestinationError for an address that may not be saved. */
   check(address: string): void {
-    this.#destinations.check(new URL(address));
+    this.#route(new URL(address));
+  }
+
+  /** A proxy resolves names itself, so that no address is known to be judged. */
+  #route(url: URL): Dispatcher {
+    this.#destinations.check(url);
+    if (!this.#proxied || isWithoutProxy(this.#noProxy, url)) return this.#direct;
+    this.#destinations.checkName(url);
+    return this.#proxied;
   }
 
   /** Throws OutboundError, and DestinationError if the place is forbidden. */
   async send(address: string, options: OutboundRequest = {}): Promise<OutboundAnswer> {
-    this.check(address);
+    const dispatcher = this.#route(new URL(address));
     const signal = AbortSignal.timeout(this.#timeout);
     try {
       const { statusCode, headers, body } = await request(address, {
-        dispatcher: this.#agent,
+        dispatcher,
         method: options.method ?? "GET",
         headers: { "user-agent": "windlass", ...options.headers },
         body: options.body ?? null,
@@ -64,8 +80,8 @@ export class Outbound {
     }
   }
 
-  close(): Promise<void> {
-    return this.#agent.destroy();
+  async close(): Promise<void> {
+    await Promise.all([this.#direct.destroy(), this.#proxied?.destroy()]);
   }
 }
 

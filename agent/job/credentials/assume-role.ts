@@ -4,6 +4,7 @@
  */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import { nodeProxies, type Network } from "../../../common/network.ts";
 
 export interface Role {
   readonly arn: string;
@@ -19,7 +20,7 @@ export interface StsSettings {
   /** `AWS_REGION` and the like. Without a region, also in files, the partition's default. */
   readonly aws: Readonly<Record<string, string>>;
   /** `HTTPS_PROXY` and related settings. */
-  readonly network: Readonly<Record<string, string>>;
+  readonly network: Network;
 }
 
 export interface SessionCredentials {
@@ -67,6 +68,7 @@ export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
 
 async function prepare(role: Role, { aws, network }: StsSettings) {
   const { STSClient, AssumeRoleCommand } = await import("@aws-sdk/client-sts");
+  const proxyEnv = nodeProxies(network);
   const options = {
     // The caller retries, and can be stopped while it waits.
     maxAttempts: 1,
@@ -74,8 +76,8 @@ async function prepare(role: Role, { aws, network }: StsSettings) {
       connectionTimeout: 5000,
       requestTimeout: 15_000,
       throwOnRequestTimeout: true,
-      httpAgent: new HttpAgent({ proxyEnv: network }),
-      httpsAgent: new HttpsAgent({ proxyEnv: network }),
+      httpAgent: new HttpAgent({ proxyEnv }),
+      httpsAgent: new HttpsAgent({ proxyEnv }),
     },
   };
   const region = aws["AWS_REGION"] ?? aws["AWS_DEFAULT_REGION"];

@@ -15,7 +15,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LockHeldError, lockDirectory } from "../../machine/lock.ts";
-import type { Network } from "../../machine/network.ts";
+import type { Network } from "../../../common/network.ts";
 import { fetchBytes, fetchFile } from "./fetch.ts";
 import type { Engine } from "../../../protocol/configurations.ts";
 import { askVersion, cachedPath, programs, type Installed } from "./installed.ts";

@@ -1,6 +1,6 @@
 /** Finds the engine that a job needs: on the PATH, in the cache, or by a verified download. */
 import type { Engine } from "../../../protocol/configurations.ts";
-import type { Network } from "../../machine/network.ts";
+import type { Network } from "../../../common/network.ts";
 import { downloadEngine, usualLimits, type DownloadLimits } from "./download.ts";
 import { findInstalled, programs } from "./installed.ts";
 import { releases, type EngineMirrors } from "./releases.ts";

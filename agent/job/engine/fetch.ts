@@ -4,7 +4,8 @@ import { open } from "node:fs/promises";
 import { redirect, request, type Dispatcher } from "../../../common/http-client.ts";
 import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
-import { dispatcherOf, type Network } from "../../machine/network.ts";
+import { dispatcherOf } from "../../../common/http-proxies.ts";
+import type { Network } from "../../../common/network.ts";
 
 /** The server sent no file. `status` distinguishes a missing file from a failing server. */
 class FetchRefusedError extends Error {

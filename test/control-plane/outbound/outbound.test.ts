@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { Destinations } from "../../../control-plane/outbound/destinations.ts";
 import { Outbound } from "../../../control-plane/outbound/outbound.ts";
+import { isWithoutProxy, nodeProxies } from "../../../common/network.ts";
 import { listen, type Listening } from "../../helpers/network/listen.ts";
 
 describe("a destination", () => {
@@ -65,5 +66,78 @@ describe("a request", () => {
     );
     await expect(new Outbound().send(place.url)).rejects.toThrow("not https");
     await outbound.close();
+  });
+});
+
+describe("a request through a proxy", () => {
+  const seen: (string | undefined)[] = [];
+  const proxy = createServer(({ url }, response) => {
+    seen.push(url);
+    response.end("by the proxy");
+  });
+  let place: Listening;
+  beforeAll(async () => void (place = await listen(proxy)));
+  afterAll(() => place[Symbol.asyncDispose]());
+  const through = (allowed: readonly string[], more = {}) =>
+    new Outbound(allowed, 2000, { HTTP_PROXY: place.url, ...more });
+
+  test("is judged by its name and its literal address, because the proxy resolves it", async () => {
+    const strict = through([]);
+    for (const host of "localhost localhost. a.localhost intranet db.internal printer.local x.home.arpa".split(
+      " ",
+    ))
+      expect(() => strict.check(`https://${host}/`)).toThrow("is no public name");
+    for (const host of ["127.0.0.1", "10.1.2.3", "[::1]"])
+      expect(() => strict.check(`https://${host}/`)).toThrow("is no public address");
+    for (const host of ["git.example.com", "8.8.8.8", "[2606:4700::1111]"])
+      expect(() => strict.check(`https://${host}/`)).not.toThrow();
+    expect(() => strict.check("http://git.example.com/")).toThrow("is not https");
+    await strict.close();
+
+    const outbound = through(["git.internal"]);
+    expect(await outbound.send("http://git.internal/a?b")).toMatchObject({ text: "by the proxy" });
+    expect(seen.splice(0)).toEqual(["http://git.internal/a?b"]);
+    await outbound.close();
+  });
+
+  test.each([
+    ["127.0.0.1", false],
+    ["127.0.0.1:1", true],
+    ["*", false],
+    ["other.example, *.0.1", false],
+    ["example.com", true],
+    ["[::1],::1", true],
+  ])("with NO_PROXY=%j is sent to it: %s", async (NO_PROXY, isProxied) => {
+    const outbound = through(["127.0.0.1"], { NO_PROXY });
+    const { text } = await outbound.send(`${place.url}/path`);
+    expect(text).toBe("by the proxy");
+    expect(seen.splice(0)).toEqual([isProxied ? `${place.url}/path` : "/path"]);
+    await outbound.close();
+  });
+
+  test.each([
+    ["example.com", "https://example.com", true],
+    ["example.com", "https://git.EXAMPLE.com.", true],
+    [".example.com", "https://git.example.com", true],
+    ["example.com", "https://notexample.com", false],
+    ["example.com:443", "https://example.com", true],
+    ["example.com:80", "https://example.com", false],
+    ["::1", "https://[::1]:8443", true],
+    ["[::1]:8443", "https://[::1]:8443", true],
+    ["[::1]:8443", "https://[::1]", false],
+    ["", "https://example.com", false],
+  ])("NO_PROXY=%j and %s: %s", (noProxy, url, is) => {
+    expect(isWithoutProxy(noProxy, new URL(url))).toBe(is);
+  });
+});
+
+test("agents of node:http get the same proxies in their own form", () => {
+  expect(nodeProxies({ NO_PROXY: "example.com" })).toBeUndefined();
+  expect(
+    nodeProxies({ http_proxy: "proxy:3128", NO_PROXY: "example.com, .b.example,10.0.0.1" }),
+  ).toEqual({
+    HTTP_PROXY: "http://proxy:3128/",
+    HTTPS_PROXY: "http://proxy:3128/",
+    NO_PROXY: "example.com,.example.com,.b.example,10.0.0.1",
   });
 });
