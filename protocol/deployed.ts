@@ -25,6 +25,12 @@ export const Deployed = Type.Object({
   ),
   at: about(Timestamp, "When that state was written, or when the last DEPLOY succeeded."),
   job_id: about(Nullable(Uuid), "The job that did it; null after a rollback or a push by a user."),
+  failed_checks: Type.Optional(
+    about(
+      Nullable(Type.Integer({ minimum: 0 })),
+      "How many checks failed after the last DEPLOY; null if its runner did not tell it.",
+    ),
+  ),
   by: about(
     Nullable(Type.String()),
     "The user who queued the job, rolled back or pushed, if this is known.",

@@ -84,7 +84,7 @@ export const ClaimedJob = Type.Object({
     unknown_values: Type.Optional(
       about(
         UnknownValues,
-        "DEPLOY: the attributes and checks that its plan did not know, to be reported as `made_known`. Absent if there are none.",
+        "DEPLOY: the attributes and checks that its plan did not know, to be reported as `made_known`; empty if only the checks are to be reported. Absent if there is nothing to report.",
       ),
     ),
     former_secrets: Type.Optional(

@@ -131,6 +131,12 @@ export const Job = Type.Object({
     Nullable(PlanCounts),
     "How many resources its plan changes; null if its runner has not reported a plan.",
   ),
+  failed_checks: Type.Optional(
+    about(
+      Nullable(Type.Integer({ minimum: 0 })),
+      "How many checks of a job that succeeded fail: PLAN: in its plan, DEPLOY: after its apply. A failed `check` block is a warning. Null if its runner has not told it.",
+    ),
+  ),
   resource_progress: Type.Optional(
     about(
       Nullable(ResourceProgress),

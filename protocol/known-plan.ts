@@ -1,7 +1,8 @@
 /** A plan with the values that its apply has made known. */
 import { isWithin } from "../common/attribute-path.ts";
 import type { ExecutionMetadata } from "./jobs.ts";
-import type { KnownAttribute } from "./made-known.ts";
+import { planListLimit } from "./limits.ts";
+import type { KnownAttribute, MadeKnown } from "./made-known.ts";
 import { outputOf } from "./outputs.ts";
 import type { PlannedAttribute, PlanSummary } from "./plan-summary.ts";
 import { attributesOf } from "./plan-text.ts";
@@ -10,7 +11,6 @@ import { attributesOf } from "./plan-text.ts";
 export function withKnown(plan: PlanSummary, reported: ExecutionMetadata | null): PlanSummary {
   const { outputs = {}, made_known: { resources = [], checks = [] } = {} } = reported ?? {};
   const known = new Map(resources.map(({ address, attributes }) => [address, attributes]));
-  const results = new Map(checks.map(({ address, status }) => [address, status]));
   return {
     ...plan,
     changes: plan.changes.map((change) => {
@@ -24,12 +24,22 @@ export function withKnown(plan: PlanSummary, reported: ExecutionMetadata | null)
       if (attributes === undefined || !Object.hasOwn(outputs, name)) return output;
       return { ...output, attributes: attributes.map((one) => inOutput(one, outputs[name])) };
     }),
-    checks: plan.checks.flatMap((check) => {
-      const status = check.status === "unknown" ? results.get(check.address) : undefined;
-      if (status === "pass") return [];
-      return status === undefined ? check : { ...check, status };
-    }),
+    checks: checksAfter(plan, checks),
   };
+}
+
+/** The plan's, each with its result after the apply, and those that fail only since then. */
+function checksAfter({ checks }: PlanSummary, results: MadeKnown["checks"]): PlanSummary["checks"] {
+  const after = new Map(results.map(({ address, status }) => [address, status]));
+  const kept = checks.flatMap((check) => {
+    const status = after.get(check.address) ?? check.status;
+    return status === "pass" ? [] : { ...check, status };
+  });
+  const known = new Set(checks.map(({ address }) => address));
+  const others = results.flatMap(({ address, status }) =>
+    (status === "fail" || status === "error") && !known.has(address) ? { address, status } : [],
+  );
+  return [...kept, ...others].slice(0, planListLimit);
 }
 
 /** An attribute that was unknown as a whole may have parts now. */

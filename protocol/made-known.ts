@@ -10,7 +10,7 @@ export const unknownPathsLimit = 10_000;
 
 export const UnknownValues = Type.Object({
   resources: Type.Array(Type.Object({ address: Text, paths: Type.Array(Text) })),
-  checks: Type.Array(Text),
+  checks: about(Type.Array(Text), "Those that failed in the plan, or that it did not know."),
 });
 export type UnknownValues = Static<typeof UnknownValues>;
 
@@ -33,9 +33,12 @@ export const MadeKnown = about(
     ),
     checks: Type.Array(
       Type.Object({ address: Text, status: OneOf(["pass", "fail", "error", "unknown"]) }),
-      { maxItems: planListLimit },
+      {
+        maxItems: planListLimit,
+        description: "Those that were asked for, and others that fail after the apply.",
+      },
     ),
   }),
-  "DEPLOY: what the apply has made known of what its plan did not know, without sensitive values; attributes have at most 512 KiB.",
+  "DEPLOY: what the apply has made known of what its plan did not know, and how its checks ended, without sensitive values; attributes have at most 512 KiB.",
 );
 export type MadeKnown = Static<typeof MadeKnown>;

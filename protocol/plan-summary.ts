@@ -125,6 +125,12 @@ export const PlanSummary = Type.Object({
   has_unknown: Type.Optional(
     about(Type.Boolean(), "Whether a value that it applies is known only after the apply."),
   ),
+  has_checks: Type.Optional(
+    about(
+      Type.Boolean(),
+      "Whether the configuration has `check` blocks, whose assertions are made again by the apply.",
+    ),
+  ),
   has_provisioners: Type.Optional(
     about(Type.Boolean(), "Whether a resource of the configuration has a provisioner."),
   ),

@@ -3,6 +3,7 @@ import { escaped, invisible } from "../common/control-sequences.ts";
 import { plainJson } from "../common/exact-json.ts";
 import { firstDifference } from "../common/first-difference.ts";
 import type { Job } from "./jobs.ts";
+import type { MadeKnown } from "./made-known.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
 import type {
@@ -66,9 +67,14 @@ export const onlyOf = ({ counts, outputs }: PlanSummary): NonNullable<PlanCounts
 
 /** A plan that only destroys leaves nothing that the checks after the apply could check. */
 export const shownChecks = ({ checks, counts }: PlanSummary): PlanSummary["checks"] =>
-  counts.delete > 0 && counts.create + counts.update + counts.replace === 0
-    ? checks.filter(({ status }) => status !== "unknown")
-    : checks;
+  onlyDestroys(counts) ? checks.filter(({ status }) => status !== "unknown") : checks;
+
+export const onlyDestroys = (counts: PlanCounts): boolean =>
+  counts.delete > 0 && counts.create + counts.update + counts.replace === 0;
+
+/** How many checks fail, which terraform only warns of. */
+export const failedChecksOf = ({ checks }: Pick<MadeKnown, "checks">): number =>
+  checks.filter(({ status }) => status === "fail" || status === "error").length;
 
 /** Returns why and how a resource changes, besides its attributes. */
 export const changeNotes = ({

@@ -44,6 +44,12 @@ export const PullRequest = Type.Object({
       job_id: Uuid,
       status: JobStatus,
       changes: Nullable(PlanCounts),
+      failed_checks: Type.Optional(
+        about(
+          Nullable(Type.Integer({ minimum: 0 })),
+          "How many checks fail in its plan; null while this is not known.",
+        ),
+      ),
       digest: about(Nullable(Sha256), "Of its plan; null while there is none."),
     }),
     { description: "The newest PLAN of each configuration for its newest commit." },

@@ -106,18 +106,27 @@ export const isChanging = (status: Configuration["status"]): boolean =>
 
 /**
  * What is deployed and, until a later job succeeds, what failed, such as `DEPLOYED, last deploy
- * failed`. A PLAN that ends the status FAILED does not change the words.
+ * failed`, or which checks failed. A PLAN that ends the status FAILED does not change the words.
  */
 export function statusWords({
   status,
   deployed,
   failed_job: failed,
 }: Pick<Configuration, "status" | "deployed" | "failed_job">): string {
-  if (!failed || isChanging(status)) return status;
+  if (isChanging(status)) return status;
+  if (!failed) return [status, ...failedChecksWords(deployed)].join(", ");
   const what = failedWhat[failed.job_type];
   const end = failed.status === "CANCELLED" ? "cancelled" : "failed";
   return `${deployed ? "DEPLOYED" : "NOT DEPLOYED"}, last ${what} ${end}`;
 }
+
+/** `1 check failed`, in a list; an empty one without any. */
+export const failedChecksWords = (
+  one: { readonly failed_checks?: number | null } | null | undefined,
+): string[] => {
+  const failed = one?.failed_checks ?? 0;
+  return failed === 0 ? [] : [`${failed} check${failed === 1 ? "" : "s"} failed`];
+};
 
 const failedWhat = {
   PLAN: "plan",

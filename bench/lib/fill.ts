@@ -122,6 +122,7 @@ export async function fill(dataDirectory: string, queued: number, held = 0): Pro
         deleted_owner_id: null,
         deployed_backend: null,
         failed_job_id: null,
+        failed_checks: null,
         outputs_omitted: 0,
         version: 0,
         ...approvalColumns(null),

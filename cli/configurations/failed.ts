@@ -1,17 +1,20 @@
 /** An unresolved failure of a configuration, in words. */
 import type { Configuration } from "../../protocol/configurations.ts";
-import { statusWords } from "../../protocol/words.ts";
+import { isChanging, statusWords } from "../../protocol/words.ts";
 import { styled } from "../terminal/output.ts";
 import { ago } from "../terminal/times.ts";
 
 type StatusFields = Pick<Configuration, "status" | "deployed" | "failed_job">;
 type Failure = Pick<Configuration, "error_message" | "failed_job">;
 
-/** Returns the status, red if the last job failed. */
+/** Returns the status, red if the last job failed, yellow if only checks did. */
 export function styledConfigurationStatus(configuration: StatusFields): string {
   const words = statusWords(configuration);
-  const isCalm = words === configuration.status && words !== "FAILED";
-  return isCalm ? words : styled("red", words);
+  if (configuration.failed_job || words === "FAILED") {
+    const isCalm = isChanging(configuration.status);
+    return isCalm ? words : styled("red", words);
+  }
+  return words === configuration.status ? words : styled("yellow", words);
 }
 
 /** Returns `last DEPLOY FAILED 5m ago, job 01890a5d-…`. */

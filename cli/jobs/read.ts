@@ -19,6 +19,7 @@ import {
   approvalWords,
   approversText,
   changesText,
+  failedChecksWords,
   gitSourceText,
   idleApprovalsText,
   jobTypeWords,
@@ -264,7 +265,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
       snapshot?.source.type === "git"
         ? gitSourceText(snapshot.source, job.execution_metadata?.source_commit)
         : null,
-    status: styledStatus(job.status),
+    status: [styledStatus(job.status), ...failedChecksWords(job)].join(", "),
     waiting: isWaiting(job) ? waitingLine(run.api, job, job) : null,
     stale: staleText(run.api, job),
     reviewed: job.reviewed_plan && reviewedLines(job.reviewed_plan).map(clean).join("\n"),

@@ -5,6 +5,7 @@ import {
   decisionWords,
   destroysAll,
   failedBy,
+  failedChecksWords,
   sentence,
   waitingForApproval,
 } from "../../protocol/words.ts";
@@ -34,9 +35,8 @@ export function listedStatus(job: Job): string {
   const rejection = approvals.find(({ decision }) => decision === "reject");
   if (rejection) return `${styledStatus(status)}, rejected by ${rejection.email}`;
   if (need?.plan_staleness) return `${styledStatus(status)}, plan out of date`;
-  return need && need.missing > 0
-    ? `${styledStatus(status)}, ${waitingForApproval}`
-    : styledStatus(status);
+  const more = need && need.missing > 0 ? [waitingForApproval] : failedChecksWords(job);
+  return [styledStatus(status), ...more].join(", ");
 }
 
 /** Says why a queued job waits and what the user can do, with the command where there is one. */
@@ -117,6 +117,7 @@ export function outcomeText(job: Job): string {
   const { status } = job;
   const isOpen = status === "QUEUED" || status === "PROCESSING";
   const end = isOpen ? "has not ended" : endWords[status];
-  const why = reason === null ? "" : `: ${reason}`;
+  const [warning] = failedChecksWords(job);
+  const why = reason === null ? (warning === undefined ? "" : `, but ${warning}`) : `: ${reason}`;
   return sentence(`The ${nameOf(job)} ${end}${time}${why}`);
 }

@@ -71,6 +71,8 @@ export interface JobRow {
   /** `JobFailure` as JSON; null if the runner has not reported it. */
   failure: string | null;
   execution_metadata: string | null;
+  /** How many checks fail of what succeeded; null if its runner did not tell it. */
+  failed_checks: number | null;
   /** From the end report; `log_complete` is derived from it. */
   last_seq: number | null;
   log_pruned_at: number | null;
@@ -94,6 +96,7 @@ export type JobState = Pick<
   | "error_message"
   | "failure"
   | "execution_metadata"
+  | "failed_checks"
   | "last_seq"
 >;
 
@@ -122,6 +125,7 @@ export const newlyQueued = {
   error_message: null,
   failure: null,
   execution_metadata: null,
+  failed_checks: null,
   last_seq: null,
   log_pruned_at: null,
 } as const satisfies Partial<JobRow>;
@@ -176,6 +180,7 @@ export interface End {
   readonly failure: string | null;
   /** JSON. */
   readonly execution_metadata: string | null;
+  readonly failed_checks: number | null;
   readonly last_seq: number | null;
   /** 1 if the runner cannot say what it did. */
   readonly outcome_unknown: 0 | 1;

@@ -80,6 +80,8 @@ export interface SpecsTable extends ApprovalColumns {
   deployed_backend: "managed" | "own" | null;
   /** An apply or destruction until one succeeds, a PLAN until any job succeeds. */
   failed_job_id: string | null;
+  /** How many checks failed after the last deployment; null if its runner did not tell it. */
+  failed_checks: number | null;
   /** How many outputs of the last deployment have no component. */
   outputs_omitted: Generated<number>;
   /** Counts the changes of what a user may change. */

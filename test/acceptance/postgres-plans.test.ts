@@ -24,6 +24,7 @@ import { listAuditEntries } from "../../control-plane/store/audit/audit.ts";
 import {
   listFailedSpecs,
   listSpecSummaries,
+  listWarnedSpecs,
 } from "../../control-plane/store/configurations/summaries.ts";
 import {
   findHeldBriefly,
@@ -272,6 +273,7 @@ async function wastefulLists(
     zones: () => listZones(read, owner, undefined, 50),
     configurations: () => listSpecSummaries(read, { ...page, zone, before: undefined }),
     "failed configurations": () => listFailedSpecs(read, owner, 50),
+    "configurations with failed checks": () => listWarnedSpecs(read, owner, 50),
     workers: () => listWorkerIds(read, owner, undefined, 50),
     jobs: () => listJobSummaries(read, page),
     "jobs of a zone": () => listJobSummaries(read, { ...page, zone }),

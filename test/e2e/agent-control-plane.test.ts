@@ -110,6 +110,56 @@ output "stored" {
     expect(machine.agentLog()).not.toContain("hunter-");
   });
 
+  test("succeeds with the number of checks that fail, in its plan and after its apply", async () => {
+    await using machine = await machineWithAgent();
+    const { user } = machine;
+    const check = (name: string, condition: string) =>
+      `check "${name}" {\n  assert {\n    condition = ${condition}\n    error_message = "no"\n  }\n}\n`;
+    const main = [
+      'locals {\n  one = 1\n}\nresource "terraform_data" "a" {\n  input = "x"\n}\n',
+      check("passes", "local.one == 1"),
+      check("fails", "local.one == 2"),
+      check("later", 'terraform_data.a.id == ""'),
+    ].join("");
+    const files = { "main.tf": main };
+    const configuration_id = await user.configure({ source: { type: "inline", files } });
+    const plan = await user.queue({ job_type: "PLAN", configuration_id });
+    expect(await user.released(plan)).toMatchObject({ status: "SUCCESS", failed_checks: 1 });
+    const planned = await user.queue({
+      job_type: "DEPLOY",
+      configuration_id,
+      plan_job_id: plan.id,
+    });
+    const ended = await user.released(planned);
+    expect(ended).toMatchObject({ status: "SUCCESS", failed_checks: 2 });
+    expect(
+      ended.execution_metadata?.made_known?.checks.toSorted((a, b) =>
+        a.address.localeCompare(b.address),
+      ),
+    ).toEqual([
+      { address: "check.fails", status: "fail" },
+      { address: "check.later", status: "fail" },
+    ]);
+    const alone = await user.queue({ job_type: "DEPLOY", configuration_id });
+    expect(await user.released(alone)).toMatchObject({ status: "SUCCESS", failed_checks: 2 });
+  });
+
+  test("says in its log that it has another workspace than its files expect", async () => {
+    await using machine = await machineWithAgent();
+    const { user } = machine;
+    const main = 'output "place" {\n  value = terraform.workspace\n}\n';
+    const files = { "main.tf": main, ".terraform/environment": "staging" };
+    const configuration_id = await user.configure({ source: { type: "inline", files } });
+    const plan = await user.queue({ job_type: "PLAN", configuration_id });
+    expect(await user.released(plan)).toMatchObject({ status: "SUCCESS" });
+    const { logs } = await user.client.call("getJobLogs", { params: plan, query: {} });
+    const log = logs.map(({ log_chunk }) => stripVTControlCharacters(log_chunk)).join("");
+    expect(log).toContain(
+      'Warning: the source has the workspace "staging", and main.tf uses terraform.workspace, but in every job the workspace is "default".',
+    );
+    expect(log).toMatch(/place += "default"/);
+  });
+
   test("is planned from an archive and deployed, and destroyed by another agent with the same state", async () => {
     await using first = await machineWithAgent();
     const { user } = first;

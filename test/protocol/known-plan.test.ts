@@ -83,7 +83,7 @@ test("parts of outputs that the apply has made known take the place of the unkno
   ]);
 });
 
-test("checks that were not known have their result, and one that passes is not shown", () => {
+test("checks have their result after the apply, and one that passes is not shown", () => {
   const named = ["a", "b", "c", "d"].map((address) => ({ address, status: "unknown" as const }));
   const known = withKnown(
     { ...emptySummary, checks: [...named, { address: "e", status: "fail" }] },
@@ -95,6 +95,8 @@ test("checks that were not known have their result, and one that passes is not s
           { address: "b", status: "fail" },
           { address: "c", status: "unknown" },
           { address: "e", status: "pass" },
+          { address: "f", status: "pass" },
+          { address: "g", status: "error" },
         ],
       },
     },
@@ -103,6 +105,6 @@ test("checks that were not known have their result, and one that passes is not s
     { address: "b", status: "fail" },
     { address: "c", status: "unknown" },
     { address: "d", status: "unknown" },
-    { address: "e", status: "fail" },
+    { address: "g", status: "error" },
   ]);
 });

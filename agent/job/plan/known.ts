@@ -1,4 +1,5 @@
 /** Reads from `show -json` of a state what the plan did not know, and nothing else. */
+import { planListLimit, planTextLimit } from "../../../protocol/limits.ts";
 import type { MadeKnown, UnknownValues } from "../../../protocol/made-known.ts";
 import { isWithin } from "../../../common/attribute-path.ts";
 import type { Secrecy } from "../../../common/redaction/secrecy.ts";
@@ -36,8 +37,10 @@ export async function readKnown(
   await readParts(file, paths, (value, list) => {
     if (list === "checks") {
       const { address, status } = value as Check;
-      const name = address?.to_display ?? "";
-      if (checks.delete(name) && isStatus(status)) known.checks.push({ address: name, status });
+      const name = secrecy.mask(address?.to_display ?? "").slice(0, planTextLimit);
+      const isTold = checks.delete(name) || status === "fail" || status === "error";
+      if (isTold && isStatus(status) && known.checks.length < planListLimit)
+        known.checks.push({ address: name, status });
       return;
     }
     const { address, values, sensitive_values, deposed_key } = value as StateResource;

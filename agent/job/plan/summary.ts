@@ -20,7 +20,7 @@ export interface ResourceChange {
 }
 
 export interface Check {
-  readonly address?: { readonly to_display?: string };
+  readonly address?: { readonly kind?: string; readonly to_display?: string };
   readonly status?: string;
 }
 
@@ -31,6 +31,7 @@ export class PlanSummarizer {
   readonly #secrecy: Secrecy;
   readonly #budget = new AttributeBudget();
   #isCut = false;
+  #hasChecks = false;
   readonly #counts = { create: 0, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 };
   /** Separate from the rest, so that shortening cannot hide what is destroyed. */
   readonly #destructive = new Bounded<PlannedChange>();
@@ -107,6 +108,7 @@ export class PlanSummarizer {
 
   /** One entry of `checks`. */
   check({ address, status }: Check): void {
+    this.#hasChecks ||= address?.kind === "check";
     if (status !== "fail" && status !== "error" && status !== "unknown") return;
     this.#checks.add(() => ({ address: this.#text(address?.to_display ?? "check"), status }));
   }
@@ -135,6 +137,7 @@ export class PlanSummarizer {
       graph,
       applyable: said.applyable ?? all + this.#outputs.seen > 0,
       complete: said.complete ?? true,
+      ...(this.#hasChecks ? { has_checks: true } : {}),
       ...more,
     };
     const short = fitted(summary);

@@ -11,6 +11,8 @@ import {
 } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import { JournalError } from "../journal.ts";
+import type { UnknownValues } from "../../../protocol/made-known.ts";
+import { mentions } from "../mentions.ts";
 import { failureOf, ofWithheld } from "./diagnostics.ts";
 import { appliesWithVariables } from "../plan/ephemeral.ts";
 import { packPlan } from "../plan/artifact.ts";
@@ -216,14 +218,17 @@ export const readOutputs: Step = {
   },
 };
 
-/** What the plan did not know, for people who may not read the state. It decides nothing either. */
+/**
+ * What the plan did not know and how checks ended, for people who may not read the state. It decides
+ * nothing either.
+ */
 export const readValues: Step = {
   name: "values",
-  command: ({ claim }) => (claim.job.unknown_values ? stateCommand() : undefined),
+  command: (context) => (unknownOf(context) ? stateCommand() : undefined),
   always: true,
   async run(context) {
-    const { unknown_values: unknown } = context.claim.job;
-    if (!unknown || !context.facts.manifest) return {};
+    const unknown = unknownOf(context);
+    if (!unknown) return {};
     try {
       checkSecretsKnown(context);
       const end = await runTerraform(context, "values", stateCommand(), {
@@ -243,6 +248,15 @@ export const readValues: Step = {
     }
   },
 };
+
+/** Without a plan of the server, only checks, which modules may have too. */
+function unknownOf({ claim, facts, workspace }: JobContext): UnknownValues | undefined {
+  if (facts.manifest) return claim.job.unknown_values;
+  const { folder } = facts;
+  const mayHaveChecks =
+    folder !== undefined && mentions(workspace.root, folder, ["check", "module"]);
+  return mayHaveChecks ? { resources: [], checks: [] } : undefined;
+}
 
 /** From the managed state, as `terraform output` does in 40 ms more. Undefined if it must. */
 async function managedOutputs(

@@ -53,7 +53,7 @@ export const jobPage = (model: JobViewModel): Html => {
     <div class="job-head">
       <header class="title" id="job" data-live>
         <h1>${typeOf(job)} ${linkOf(job)}</h1>
-        ${jobBadge({ status: job.status, needs_approval: isWaiting && job.job_type !== "PLAN" && job.plan_job_id !== null })}
+        ${jobBadge({ ...job, needs_approval: isWaiting && job.job_type !== "PLAN" && job.plan_job_id !== null })}
         <span class="soft">${timeOf(model)}</span>
         ${job.created_by === null ? null : html`<span class="soft by">by ${job.created_by}</span>`}
       </header>

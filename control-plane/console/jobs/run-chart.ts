@@ -3,7 +3,7 @@ import { time } from "../../domain/moments.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { html, type Html } from "../page/html.ts";
 import { count, lengthOfTime } from "../page/words.ts";
-import { durationOf, runInWords, totalOf } from "./run-strip.ts";
+import { durationOf, lookOf, runInWords, totalOf } from "./run-strip.ts";
 
 /** In units of the drawing, which is stretched: so many columns, newest at the right. */
 const [columns, step, bar] = [30, 10, 6];
@@ -33,7 +33,7 @@ export const runChart = (runs: readonly Run[], now: string): Html => {
           ><title data-time="${time(run.created_at)}">${runInWords(run, now)}</title
           ><path class="column" d="M${x} 0h${step}v${height}h-${step}z"></path
           ><path
-            class="${run.status}"
+            class="${lookOf(run)}"
             d="M${x + (step - bar) / 2} ${line}v-${tall}h${bar}v${tall}z"
           ></path
           >${changeBars(run, x, most)}</a

@@ -1,5 +1,5 @@
 /** The last runs of a configuration as bars: the height is the duration, the colour the outcome. */
-import { changesText, jobTypeWords } from "../../../protocol/words.ts";
+import { changesText, failedChecksWords, jobTypeWords } from "../../../protocol/words.ts";
 import { time } from "../../domain/moments.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { html, type Html } from "../page/html.ts";
@@ -17,7 +17,7 @@ export const runStrip = (configuration: string, runs: readonly Run[], now: strin
       ${barsOf(runs, now).map(
         ({ run, x, height }) =>
           html`<rect
-            class="${run.status}"
+            class="${lookOf(run)}"
             x="${x}"
             y="${tallest - height}"
             width="${bar}"
@@ -59,12 +59,16 @@ export const wideStrip = (runs: readonly Run[], slots: number, now: string): Htm
 
 /** One shape for each outcome. */
 const shapesOf = (runs: readonly Run[], start: number, now: string): Html[] =>
-  [...Map.groupBy(barsOf(runs, now), ({ run }) => run.status)].map(([status, bars]) => {
+  [...Map.groupBy(barsOf(runs, now), ({ run }) => lookOf(run))].map(([look, bars]) => {
     const lines = bars.map(
       ({ x, height }) => `M${start + x} ${tallest}v-${height}h${bar}v${height}z`,
     );
-    return html`<path class="${status}" d="${lines.join("")}"></path>`;
+    return html`<path class="${look}" d="${lines.join("")}"></path>`;
   });
+
+/** The class that colours a run. */
+export const lookOf = ({ status, failed_checks }: Run): string =>
+  failed_checks ? "WARNING" : status;
 
 /** Where the bars are, oldest run first. */
 function barsOf(runs: readonly Run[], now: string) {
@@ -86,6 +90,7 @@ export const runInWords = (run: Run, now: string): string => {
     `${jobTypeWords(run.job_type, run)} ${statusWord(status).toLowerCase()}`,
     ...(started_at === null ? [] : [howLong(durationOf(run, now))]),
     ...(changes === null ? [] : [changesText(changes)]),
+    ...failedChecksWords(run),
     ...(created_by === null ? [] : [created_by]),
     plainTime(time(created_at)),
   ].join(" · ");
@@ -96,6 +101,7 @@ export const totalOf = (runs: readonly Run[]): string => {
   const of = (status: Run["status"]) => runs.filter((run) => run.status === status).length;
   const ended = runs.length - of("PROCESSING") - of("QUEUED");
   const others = [
+    [runs.filter((run) => run.failed_checks).length, "with failed checks"],
     [of("FAILED"), "failed"],
     [of("CANCELLED"), "cancelled"],
     [of("PROCESSING"), "running"],

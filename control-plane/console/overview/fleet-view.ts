@@ -1,5 +1,5 @@
 /** A tile for each configuration, by zone: its status, last runs, resources and last change. */
-import { resourcesText } from "../../../protocol/words.ts";
+import { failedChecksWords, isChanging, resourcesText } from "../../../protocol/words.ts";
 import type { Tile } from "../../services/configurations/tiles.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
 import { wideStrip } from "../jobs/run-strip.ts";
@@ -34,11 +34,12 @@ export const fleetView = ({ tiles, hasMore, runs }: Fleet, now: string): Html =>
   }`;
 
 const tileView = (tile: Tile, runs: Runs, now: string): Html => {
-  const { id, name, isFailed, status, changed } = tile;
+  const { id, name, isFailed, status, failed_checks, changed } = tile;
+  const [warning] = failedChecksWords({ failed_checks });
   return html`<li class="tile ${isFailed ? "bad" : ""}">
     <p>
       <a class="whole" href="/configurations/${id}">${name}</a>
-      ${isFailed ? badge("FAILED") : badge(status)}
+      ${isFailed ? badge("FAILED") : warning && !isChanging(status) ? badge("WARNING", warning) : badge(status)}
     </p>
     ${wideStrip(runs.get(id) ?? [], stripRuns, now)}
     <p class="soft">

@@ -1,11 +1,17 @@
 /** What needs a person, first on the overview: a line for each, with the action at its end. */
-import { changesText, isChanging, jobTypeWords } from "../../../protocol/words.ts";
+import {
+  changesText,
+  failedChecksWords,
+  isChanging,
+  jobTypeWords,
+} from "../../../protocol/words.ts";
 import { neverStarted } from "../../../protocol/worker-words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { WaitingDeployment, WaitingDeployments } from "../../services/approvals/waiting.ts";
 import type {
   FailedConfiguration,
   LockedConfiguration,
+  WarnedConfiguration,
 } from "../../services/configurations/attention.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import type { BrokenConnection } from "../../services/connections/attention.ts";
@@ -20,6 +26,7 @@ export interface Inbox {
   readonly forCaller: WaitingDeployments;
   readonly own: WaitingDeployments;
   readonly failed: readonly FailedConfiguration[];
+  readonly warned: readonly WarnedConfiguration[];
   readonly locked: readonly LockedConfiguration[];
   readonly broken: readonly BrokenConnection[];
   readonly queued: readonly JobSummary[];
@@ -37,7 +44,7 @@ const isStuck = ({ waiting_reason: reason, needs_approval }: JobSummary): boolea
 
 /** What waits for the reader, failed, is locked, is broken, is stuck or is offline. */
 export const itemsOf = (
-  { forCaller, failed, locked, broken, queued, workers }: Inbox,
+  { forCaller, failed, warned, locked, broken, queued, workers }: Inbox,
   now: string,
 ): Html[] => [
   ...forCaller.jobs.map((job) =>
@@ -56,6 +63,15 @@ export const itemsOf = (
         ["See the error", `/jobs/${failed_job.id}`],
       ),
     ),
+  ...warned.map((one) =>
+    item(
+      "WARNING",
+      "triangle-alert",
+      html`<a href="/configurations/${one.id}"><strong>${one.name}</strong></a> It is deployed, but
+        ${failedChecksWords(one)} after the last deployment.`,
+      ["See the checks", `/jobs/${one.job_id}`],
+    ),
+  ),
   ...locked.map(({ id, name, locked_at }) =>
     item(
       "FAILED",

@@ -5,6 +5,7 @@ import type { Context } from "../../services/context.ts";
 import {
   listFailedConfigurations,
   listLockedConfigurations,
+  listWarnedConfigurations,
 } from "../../services/configurations/attention.ts";
 import { listBrokenConnections } from "../../services/connections/attention.ts";
 import { listTiles } from "../../services/configurations/tiles.ts";
@@ -36,6 +37,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
     const [
       waiting,
       failed,
+      warned,
       locked,
       broken,
       workers,
@@ -47,6 +49,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
     ] = await Promise.all([
       listWaitingDeployments(context, caller, waitingShown),
       listFailedConfigurations(context, caller, inboxLimit),
+      listWarnedConfigurations(context, caller, inboxLimit),
       listLockedConfigurations(context, caller, inboxLimit),
       listBrokenConnections(context, caller, inboxLimit),
       listWorkers(context, caller, undefined, searched),
@@ -62,6 +65,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
     const body = overviewPage({
       ...waiting,
       failed,
+      warned,
       locked,
       broken,
       workers,

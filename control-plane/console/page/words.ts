@@ -1,7 +1,7 @@
 /** What the pages say in words: times with their zone, lengths of time, states and reasons. */
 import type { Job, JobStatus } from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
-import { changesResources, changesText } from "../../../protocol/words.ts";
+import { changesResources, changesText, failedChecksWords } from "../../../protocol/words.ts";
 import { isWaiting, waitingParts } from "../../../protocol/waiting-words.ts";
 import { html, type Html } from "./html.ts";
 import { icon, type IconName } from "./icons.ts";
@@ -102,6 +102,7 @@ const looks: Readonly<Record<string, readonly [word: string, icon: IconName]>> =
   OFFLINE: ["Offline", "power-off"],
   DRAINING: ["Draining", "pause"],
   "NEVER STARTED": ["Never started", "circle-dashed"],
+  WARNING: ["Warning", "triangle-alert"],
   NEW: ["New", "circle-dashed"],
   DEPLOYING: ["Deploying", "loader"],
   DEPLOYED: ["Deployed", "check"],
@@ -119,14 +120,20 @@ export const statusWord = (status: string): string => looks[status]?.[0] ?? stat
 export const badge = (status: string, words = statusWord(status)): Html =>
   html`<span class="badge ${status}">${icon(looks[status]?.[1] ?? "circle-dashed")}${words}</span>`;
 
-/** The status of a job, and whether it waits for people. */
-export const jobBadge = ({
+/** The status of a job, whether it waits for people, and whether checks failed. */
+export function jobBadge({
   status,
-  needs_approval,
+  needs_approval = false,
+  ...job
 }: {
   readonly status: JobStatus;
-  readonly needs_approval: boolean;
-}): Html => badge(needs_approval ? "approval" : status);
+  readonly needs_approval?: boolean;
+  readonly failed_checks?: number | null;
+}): Html {
+  const [warning] = failedChecksWords(job);
+  if (warning !== undefined) return badge("WARNING", `${statusWord(status)}, ${warning}`);
+  return badge(needs_approval ? "approval" : status);
+}
 
 /** Null for jobs that are not queued. */
 export function waiting(

@@ -3,7 +3,7 @@ import type { PullRequest } from "../../../protocol/pull-requests.ts";
 import { sentence } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { icon, type IconName } from "../page/icons.ts";
-import { ago, badge, changesView, count } from "../page/words.ts";
+import { ago, jobBadge, changesView, count } from "../page/words.ts";
 
 /** The class that colours its icon, and the icon. */
 const looks: Readonly<Record<PullRequest["state"], readonly [kind: string, icon: IconName]>> = {
@@ -57,9 +57,9 @@ function plansOf(pull: PullRequest, most: number): Html {
         .toSorted(failedFirst)
         .slice(0, most)
         .map(
-          ({ configuration, job_id, status, changes }) =>
+          ({ configuration, job_id, changes, ...job }) =>
             html`<li>
-              <a href="/jobs/${job_id}">${configuration}</a> ${badge(status)}
+              <a href="/jobs/${job_id}">${configuration}</a> ${jobBadge(job)}
               ${changes === null ? null : changesView(changes)}
             </li>`,
         )}

@@ -5,7 +5,7 @@ import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
 import { shortStrip } from "../jobs/run-strip.ts";
 import { html, type Html } from "../page/html.ts";
-import { badge } from "../page/words.ts";
+import { jobBadge } from "../page/words.ts";
 
 const titles: Readonly<Record<SearchHits["kind"], string>> = {
   configurations: "Configurations",
@@ -50,7 +50,7 @@ export const searchPage = ({ text, found, jobs, runs }: Results, now: string): H
                         >${jobTypeWords(job.job_type, job)}
                         ${job.name === null ? "" : `of ${job.name}`} <small>${job.id}</small></a
                       >
-                      ${badge(job.status)}
+                      ${jobBadge(job)}
                     </li>`,
                 )}
               </ul>

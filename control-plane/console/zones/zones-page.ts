@@ -58,16 +58,23 @@ const totalOf = (statuses: ZoneSummary["statuses"]): number =>
 
 /** `2 DEPLOYED`. Unresolved failures count together, whatever their status. */
 function badges(statuses: ZoneSummary["statuses"]): Html {
-  const counts = statuses.map(({ status, count: all, failed }) => {
-    return { status, all, bad: status === "FAILED" ? all : isChanging(status) ? 0 : failed };
+  const counts = statuses.map(({ status, count: all, failed, warned }) => {
+    const isBusy = isChanging(status);
+    const bad = status === "FAILED" ? all : isBusy ? 0 : failed;
+    return { status, all, bad, warned: status === "FAILED" || isBusy ? 0 : warned };
   });
   const bad = counts.reduce((sum, one) => sum + one.bad, 0);
+  const warnings = counts.reduce((sum, one) => sum + one.warned, 0);
   return html`<span class="badges">
     ${counts.map((one) =>
-      one.all > one.bad
-        ? badge(one.status, `${one.all - one.bad} ${statusWord(one.status).toLowerCase()}`)
+      one.all > one.bad + one.warned
+        ? badge(
+            one.status,
+            `${one.all - one.bad - one.warned} ${statusWord(one.status).toLowerCase()}`,
+          )
         : null,
     )}
+    ${warnings > 0 ? badge("WARNING", `${warnings} with failed checks`) : null}
     ${bad > 0 ? badge("FAILED", `${bad} did not succeed`) : null}
   </span>`;
 }

@@ -1,6 +1,7 @@
-/** Configurations that need a person: those that failed, and those whose state is left locked. */
+/** Configurations that need a person: failed, with failed checks, or with a state left locked. */
 import type { Configuration } from "../../../protocol/configurations.ts";
-import { listFailedSpecs } from "../../store/configurations/summaries.ts";
+import { listFailedSpecs, listWarnedSpecs } from "../../store/configurations/summaries.ts";
+import { findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findLeftLocks } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -32,6 +33,30 @@ export async function listFailedConfigurations(
     })),
   );
   return found.flatMap(({ failed_job, ...one }) => (failed_job ? [{ ...one, failed_job }] : []));
+}
+
+export interface WarnedConfiguration extends Pick<Configuration, "id" | "name"> {
+  readonly failed_checks: number;
+  /** The deployment after which they failed. */
+  readonly job_id: string;
+}
+
+/** Those whose last deployment succeeded with checks that fail. */
+export async function listWarnedConfigurations(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  limit: number,
+): Promise<WarnedConfiguration[]> {
+  const rows = await listWarnedSpecs(read, owner, limit);
+  const found = await Promise.all(
+    rows.map(async (row) => ({
+      ...row,
+      job: await read.first(findLastDeployment, { spec: row.id }),
+    })),
+  );
+  return found.flatMap(({ job, failed_checks, ...one }) =>
+    job && failed_checks !== null ? { ...one, failed_checks, job_id: job.id } : [],
+  );
 }
 
 export async function listLockedConfigurations(

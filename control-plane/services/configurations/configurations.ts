@@ -76,6 +76,7 @@ export async function createConfiguration(
     deleted_owner_id: null,
     deployed_backend: null,
     failed_job_id: null,
+    failed_checks: null,
     outputs_omitted: 0,
     version: 0,
     ...approvalColumns(input.approval ?? null),

@@ -15,6 +15,8 @@ export interface Tile {
   readonly status: ConfigurationStatus;
   /** Whether its last run did not succeed and no later one has made that good. */
   readonly isFailed: boolean;
+  /** How many checks failed after its last deployment. */
+  readonly failed_checks: number | null;
   /** Null: nothing is deployed, or its state is not kept here. */
   readonly resources: number | null;
   /** What last changed it; null if nothing has. */
@@ -57,6 +59,7 @@ function tileOf({ id, name, zone, ...row }: TileRow): Tile {
     status: isChanging(row.status) ? row.status : deployed,
     isFailed:
       row.status === "FAILED" || (isUnresolved(row.failed_status) && !isChanging(row.status)),
+    failed_checks: row.failed_checks,
     resources: isKept && deployed === "DEPLOYED" ? row.resource_count : null,
     changed: at === null ? null : { at: time(at), by, job },
   };

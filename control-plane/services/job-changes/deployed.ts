@@ -11,20 +11,25 @@ import { time } from "../../domain/moments.ts";
 type StateBackend = NonNullable<Configuration["backend"]>;
 type Spec = Pick<SpecRow, "id" | "deployed_backend">;
 
-export async function findDeployed(queries: Queries, spec: Spec): Promise<Deployed | null> {
+export async function findDeployed(
+  queries: Queries,
+  spec: Spec & Pick<SpecRow, "failed_checks">,
+): Promise<Deployed | null> {
   const { state, last, status } = await read(queries, spec);
   if (status !== "DEPLOYED") return null;
+  const { failed_checks } = spec;
   if (state)
     return {
       serial: state.serial,
       resources: state.resource_count,
       at: time(state.created_at),
       job_id: state.job_id,
+      failed_checks,
       by: await findWriter(queries, state),
     };
   if (!last) return null;
   const { id: job_id, ended_at, created_by: by } = last;
-  return { serial: null, resources: null, at: time(ended_at ?? 0), job_id, by };
+  return { serial: null, resources: null, at: time(ended_at ?? 0), job_id, failed_checks, by };
 }
 
 /** As chosen, else where the last deployment kept it, else managed if there is one; else null. */

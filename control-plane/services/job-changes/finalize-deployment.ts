@@ -1,4 +1,4 @@
-/** Writes outputs in the transaction of the job's SUCCESS, or of a state that a user stores. */
+/** Writes outputs and failed checks in the transaction of the job's SUCCESS, or of a state that a user stores. */
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { Queries } from "../../store/db.ts";
 import { replaceOutputs } from "../../store/configurations/configurations.ts";
@@ -8,6 +8,7 @@ export async function finalizeDeployment(
   tx: Queries,
   spec: string,
   metadata: ExecutionMetadata,
+  failed_checks: number | null = null,
 ): Promise<void> {
   await replaceOutputs(
     tx,
@@ -17,6 +18,7 @@ export async function finalizeDeployment(
       cluster_endpoint: metadata.cluster_endpoint ?? null,
       gitops_url: metadata.gitops_url ?? null,
       outputs_omitted: metadata.outputs_omitted ?? 0,
+      failed_checks,
     },
     Object.entries(metadata.outputs ?? {}).map(([name, output]) => componentOf(name, output)),
   );

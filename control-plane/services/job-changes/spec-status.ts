@@ -83,6 +83,7 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
       tx,
       id,
       JSON.parse(job.execution_metadata ?? "{}") as ExecutionMetadata,
+      job.failed_checks,
     );
 }
 

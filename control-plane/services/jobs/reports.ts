@@ -1,6 +1,8 @@
 import type { ReportStatus } from "../../../protocol/executions.ts";
 import type { JobFailure } from "../../../protocol/job-failure.ts";
 import type { Job } from "../../../protocol/jobs.ts";
+import { withKnown } from "../../../protocol/known-plan.ts";
+import { failedChecksOf } from "../../../protocol/plan-text.ts";
 import { isDestruction, reportEnd, reportProcessing, type JobRow } from "../../domain/job.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
@@ -8,6 +10,7 @@ import { findLaterStarted } from "../../store/jobs/jobs.ts";
 import { runner } from "../audit/audit.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { findBriefSummary } from "../plans/read-summary.ts";
 import { storePlanSummary } from "../plans/summaries.ts";
 import { lockUnknown, lockUnsaved } from "../states/unsaved.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
@@ -50,6 +53,7 @@ export async function reportStatus(
       execution_metadata: report.execution_metadata
         ? JSON.stringify(report.execution_metadata)
         : job.execution_metadata,
+      failed_checks: await countFailedChecks(tx, job, report),
       last_seq: report.last_seq ?? job.last_seq,
     } as const;
     const after = reportEnd(job, end, now);
@@ -75,6 +79,18 @@ export async function reportStatus(
     return ended;
   });
   return viewJob(context, saved, { progress: false });
+}
+
+/** Of a plan, or after the apply of one; null if the runner told neither. */
+async function countFailedChecks(
+  tx: Queries,
+  { plan_job_id: plan }: JobRow,
+  { status, plan_summary, execution_metadata: metadata }: ReportStatus,
+): Promise<number | null> {
+  if (status !== "SUCCESS") return null;
+  const planned = plan === null ? plan_summary : await findBriefSummary(tx, plan);
+  if (planned) return failedChecksOf(withKnown(planned, metadata ?? null));
+  return metadata?.made_known ? failedChecksOf(metadata.made_known) : null;
 }
 
 /** Without a message the earlier one stays, unless it only said that the outcome was unknown. */

@@ -6,7 +6,10 @@ import type { Context } from "../context.ts";
 import { countsOf } from "./views.ts";
 
 /** A page may show a thousand: the times stay epoch milliseconds. */
-export type Run = Pick<Job, "id" | "job_type" | "status" | "created_by" | "changes"> &
+export type Run = Pick<
+  Job,
+  "id" | "job_type" | "status" | "created_by" | "changes" | "failed_checks"
+> &
   Pick<RunRow, "created_at" | "started_at" | "ended_at"> &
   Pick<PlanOptions, "destroy">;
 
@@ -51,6 +54,7 @@ const runOf = (row: RunRow): Run => ({
   created_by: row.created_by,
   destroy: row.destroys === 1,
   changes: countsOf(row.changes),
+  failed_checks: row.failed_checks,
   created_at: row.created_at,
   started_at: row.started_at,
   ended_at: row.ended_at,

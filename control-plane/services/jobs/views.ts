@@ -120,6 +120,7 @@ async function viewWithSnapshot(
     approvals: await viewApprovals(queries, job.id),
     approval_need: await findApprovalNeed(queries, job),
     changes: countsOf(counts?.counts ?? null),
+    failed_checks: job.failed_checks,
     error_message: job.error_message,
     failure: job.failure === null ? null : (JSON.parse(job.failure) as JobFailure),
     cancelled_by: cancelOf(job)?.by ?? null,
@@ -182,6 +183,7 @@ export type JobSummary = Pick<
   | "change"
   | "change_state"
   | "changes"
+  | "failed_checks"
   | "error_message"
   | "waiting_reason"
   | "waiting_details"
@@ -231,6 +233,7 @@ export async function viewSummaries(
       created_by: job.created_by,
       ...(job.change === null ? noChange : changeOf(JSON.parse(job.change) as ViewedRow)),
       changes: countsOf(job.changes),
+      failed_checks: job.failed_checks,
       error_message: job.error_message,
       ...(await viewWaiting(queries, job, workers)),
       cancel: cancelOf(job),

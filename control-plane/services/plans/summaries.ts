@@ -2,7 +2,7 @@
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { unknownPathsLimit, type UnknownValues } from "../../../protocol/made-known.ts";
-import { attributesOf, onlyOf } from "../../../protocol/plan-text.ts";
+import { attributesOf, onlyDestroys, onlyOf } from "../../../protocol/plan-text.ts";
 import { changesResources } from "../../../protocol/words.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
@@ -85,18 +85,21 @@ export async function findUnknown(
   const found = plan === null ? undefined : await read.first(findPlanSummary, { job: plan });
   if (plan === null || found === undefined) return undefined;
   const values = (await read.first(findPlanAttributes, { job: plan }))?.attributes;
-  const isKnown = !found.plan_summary.includes('"unknown"') && !values?.includes('"unknown":true');
-  if (isKnown) return undefined;
-  const { changes, checks } = joined(found.plan_summary, values);
+  const hasUnknown = values?.includes('"unknown":true') === true;
+  const hasChecks = ['"has_checks":true', '"checks":[{'].some((one) =>
+    found.plan_summary.includes(one),
+  );
+  if (!hasUnknown && !hasChecks) return undefined;
+  const { changes, checks, counts } = joined(found.plan_summary, values);
   let room = unknownPathsLimit;
   const resources = changes.flatMap((change) => {
     const paths = change.action === "delete" ? [] : unknownIn(change).slice(0, room);
     room -= paths.length;
     return paths.length === 0 ? [] : { address: change.address, paths };
   });
-  const unknown = checks.filter(({ status }) => status === "unknown");
-  if (resources.length + unknown.length === 0) return undefined;
-  return { resources, checks: unknown.map(({ address }) => address) };
+  const isChecked = hasChecks && !onlyDestroys(counts);
+  if (resources.length === 0 && !isChecked) return undefined;
+  return { resources, checks: isChecked ? checks.map(({ address }) => address) : [] };
 }
 
 const unknownIn = (change: PlannedChange): string[] =>

@@ -99,6 +99,7 @@ async function viewBriefly(read: Queries, row: PullRequestRow): Promise<PullRequ
     job_id: plan.job_id,
     status: plan.status,
     changes: countsOf(plan.counts),
+    failed_checks: plan.failed_checks,
     digest: null,
   }));
   return {

@@ -1,7 +1,7 @@
 /** What a host is told of a job. */
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { reviewedLines } from "../../../protocol/reviewed-words.ts";
-import { changesResources, changesText } from "../../../protocol/words.ts";
+import { changesResources, changesText, failedChecksWords } from "../../../protocol/words.ts";
 import type { Status } from "../../code-hosts/code-host.ts";
 import type { PostedJob } from "../../store/connections/posting.ts";
 import { findJobsOfPushes } from "../../store/connections/polls.ts";
@@ -68,7 +68,8 @@ function statusOf(job: PostedJob): Pick<Status, "state" | "description"> {
       return { state: "pending", description: isPlan ? "planning" : "deploying" };
     case "SUCCESS": {
       const counts = job.counts === null ? "" : changesText(JSON.parse(job.counts) as PlanCounts);
-      return { state: "success", description: isPlan ? counts : `deployed ${counts}` };
+      const done = isPlan ? counts : `deployed ${counts}`;
+      return { state: "success", description: [done, ...failedChecksWords(job)].join(", ") };
     }
     case "FAILED":
       return { state: "failure", description: firstLine(job.error_message) ?? "failed" };

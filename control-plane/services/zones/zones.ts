@@ -100,6 +100,7 @@ export interface ZoneSummary extends BareZone {
     readonly status: Configuration["status"];
     readonly count: number;
     readonly failed: number;
+    readonly warned: number;
   }[];
 }
 
@@ -131,10 +132,10 @@ export async function listConfigurationSummaries(
 ): Promise<ConfigurationSummary[]> {
   const rows = await listSpecSummaries(read, { owner, zone, before, limit });
   return Promise.all(
-    rows.map(async ({ deployed_backend, failed_job_id, ...row }) => ({
+    rows.map(async ({ deployed_backend, failed_job_id, failed_checks, ...row }) => ({
       ...row,
       error_message: shownError(row),
-      deployed: await findDeployed(read, { id: row.id, deployed_backend }),
+      deployed: await findDeployed(read, { id: row.id, deployed_backend, failed_checks }),
       failed_job: await findFailedJob(read, { failed_job_id }),
       updated_at: time(row.updated_at),
     })),

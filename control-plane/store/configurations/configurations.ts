@@ -157,7 +157,10 @@ export const setDeployedBackend = statement<{ id: string; backend: "managed" | "
 export async function replaceOutputs(
   tx: Queries,
   spec: string,
-  known: Pick<SpecRow, "cluster_name" | "cluster_endpoint" | "gitops_url" | "outputs_omitted">,
+  known: Pick<
+    SpecRow,
+    "cluster_name" | "cluster_endpoint" | "gitops_url" | "outputs_omitted" | "failed_checks"
+  >,
   components: readonly Omit<ComponentRow, "spec_id">[],
 ): Promise<void> {
   await tx.sql.updateTable("specs").set(known).where("id", "=", spec).execute();

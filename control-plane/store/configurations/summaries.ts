@@ -10,7 +10,14 @@ type SourceSummary = Exclude<Source, { type: "inline" }> | { readonly type: "inl
 
 export type SpecSummaryRow = Pick<
   SpecRow,
-  "id" | "name" | "status" | "error_message" | "updated_at" | "deployed_backend" | "failed_job_id"
+  | "id"
+  | "name"
+  | "status"
+  | "error_message"
+  | "updated_at"
+  | "deployed_backend"
+  | "failed_job_id"
+  | "failed_checks"
 > & { readonly source: SourceSummary };
 
 /** A page of the specs of a zone, newest first. */
@@ -26,7 +33,7 @@ export async function listSpecSummaries(
   let query = db
     .selectFrom(specsBy("specs_summary"))
     .select(["id", "name", "status", "error_message", "updated_at"])
-    .select(["deployed_backend", "failed_job_id"])
+    .select(["deployed_backend", "failed_job_id", "failed_checks"])
     .select(sql<string>`json_remove(json_extract(definition, '$.source'), '$.files')`.as("source"))
     .where("owner_id", "=", owner)
     .where("zone_id", "=", zone);
@@ -54,10 +61,32 @@ export function listFailedSpecs(
     .execute();
 }
 
+/** A configuration of which checks failed after its last deployment. */
+type WarnedSpecRow = Pick<SpecRow, "id" | "name" | "failed_checks">;
+
+/** Those of an owner without an unresolved failure, the newest first. */
+export function listWarnedSpecs(
+  { sql: db }: Queries,
+  owner: string,
+  limit: number,
+): Promise<WarnedSpecRow[]> {
+  return db
+    .selectFrom(specsBy("specs_failed_checks"))
+    .select(["id", "name", "failed_checks"])
+    .where("owner_id", "=", owner)
+    .where("failed_checks", ">", sql.lit(0))
+    .where("failed_job_id", "is", null)
+    .orderBy("id", "desc")
+    .limit(limit)
+    .execute();
+}
+
 export type SpecCount = Pick<SpecRow, "zone_id" | "status"> & {
   readonly count: number;
   /** How many of them have an unresolved failure. */
   readonly failed: number;
+  /** How many others of them have checks that fail. */
+  readonly warned: number;
 };
 
 export async function countSpecsByStatus(
@@ -73,6 +102,9 @@ export async function countSpecsByStatus(
       "status",
       fn.countAll<number>().as("count"),
       fn.count<number>("failed_job_id").as("failed"),
+      sql<number>`count(case when failed_checks > 0 and failed_job_id is null then 1 end)`.as(
+        "warned",
+      ),
     ])
     .where("owner_id", "=", owner)
     .where("zone_id", "in", [...zones])

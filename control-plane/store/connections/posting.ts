@@ -88,6 +88,7 @@ export interface PostedJob {
   readonly plan_job_id: string | null;
   readonly started_at: number | null;
   readonly error_message: string | null;
+  readonly failed_checks: number | null;
   readonly spec_id: string | null;
   readonly configuration: string | null;
   readonly commit_id: string;
@@ -100,7 +101,7 @@ export interface PostedJob {
 }
 
 const postedJobs = sql`select job_changes.job_id, jobs.owner_id, jobs.job_type, jobs.status, jobs.plan_job_id, jobs.started_at,
-    jobs.error_message, job_changes.spec_id, specs.name as configuration, job_changes.commit_id,
+    jobs.error_message, jobs.failed_checks, job_changes.spec_id, specs.name as configuration, job_changes.commit_id,
     job_changes.merged_request_id, job_changes.settings_hash, job_changes.withheld,
     (select json_extract(plan_summary, '$.counts') from plan_summaries
       where plan_summaries.job_id = coalesce(jobs.plan_job_id, jobs.id)) as counts,

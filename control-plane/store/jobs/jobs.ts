@@ -126,6 +126,7 @@ const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
       error_message: job.error_message,
       failure: job.failure,
       execution_metadata: job.execution_metadata,
+      failed_checks: job.failed_checks,
       last_seq: job.last_seq,
     })
     .where("id", "=", job.id),

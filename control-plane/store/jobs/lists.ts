@@ -67,6 +67,7 @@ const summaryColumns = [
   "plan_job_id",
   "created_by",
   "error_message",
+  "failed_checks",
   "created_at",
   "started_at",
   "cancelled_at",

@@ -16,6 +16,7 @@ const columns = [
   "job_type",
   "destroys",
   "status",
+  "failed_checks",
   "created_by",
   "created_at",
   "started_at",

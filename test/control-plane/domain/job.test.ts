@@ -33,6 +33,7 @@ const queued: JobState = {
   error_message: null,
   failure: null,
   execution_metadata: null,
+  failed_checks: null,
   last_seq: null,
   presumed_lost_at: null,
   outcome_unknown: 0,
@@ -66,6 +67,7 @@ const success = {
   error_message: null,
   failure: null,
   execution_metadata: null,
+  failed_checks: null,
   last_seq: null,
   outcome_unknown: 0,
 } as const;

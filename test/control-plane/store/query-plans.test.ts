@@ -25,6 +25,7 @@ import {
   listFailedSpecs,
   listSpecSummaries,
   listUsersOfIdentity,
+  listWarnedSpecs,
 } from "../../../control-plane/store/configurations/summaries.ts";
 import {
   listSpecIds,
@@ -180,6 +181,7 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
       (read) => listSpecSummaries(read, { owner: "o", zone: "z", ...page }),
     ],
     ["failed configurations", (read) => listFailedSpecs(read, "o", 10)],
+    ["configurations with failed checks", (read) => listWarnedSpecs(read, "o", 10)],
     ["users of an identity", (read) => listUsersOfIdentity(read, "i", 10)],
     ["workers", (read) => listWorkerIds(read, "o", "1", 10)],
     ["logins", (read) => listLogins(read, "o", 1, "1", 10)],

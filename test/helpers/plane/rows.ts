@@ -60,6 +60,7 @@ export async function addSpec(
       deleted_owner_id: null,
       deployed_backend: null,
       failed_job_id: null,
+      failed_checks: null,
       outputs_omitted: 0,
       version: 0,
       ...approvalColumns(null),

@@ -71,6 +71,7 @@ export const indexes = [
   `create index specs_cloud_identity on specs (cloud_identity_id, id, name) where cloud_identity_id is not null`,
   `create index specs_deleted on specs (id) where deleted_owner_id is not null`,
   `create index specs_failed on specs (owner_id, failed_job_id) where failed_job_id is not null`,
+  `create index specs_failed_checks on specs (owner_id, id) where failed_checks > 0`,
   `create index specs_owner on specs (owner_id, id)`,
   `create index specs_summary on specs (owner_id, zone_id, id, name)`,
   `create index specs_zone on specs (zone_id, id)`,

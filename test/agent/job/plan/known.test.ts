@@ -41,6 +41,8 @@ const state = {
   checks: [
     { address: { to_display: "check.health" }, status: "fail" },
     { address: { to_display: "check.other" }, status: "fail" },
+    { address: { to_display: 'check.x["the-secret"]' }, status: "error" },
+    { address: { to_display: "check.calm" }, status: "pass" },
   ],
 };
 
@@ -77,6 +79,10 @@ test("only what the plan did not know is read of a state, without what is sensit
       },
       { address: "module.m.module.n.a.c", attributes: [{ path: "id", after: 7 }] },
     ],
-    checks: [{ address: "check.health", status: "fail" }],
+    checks: [
+      { address: "check.health", status: "fail" },
+      { address: "check.other", status: "fail" },
+      { address: 'check.x["***"]', status: "error" },
+    ],
   });
 });

@@ -176,6 +176,7 @@ test("a summary has action, reason and changes of each resource, and nothing tha
     ],
     outputs_omitted: 0,
     checks: [{ address: "check.later", status: "unknown" }],
+    has_checks: true,
     graph: [
       {
         address: "terraform_data.follows",

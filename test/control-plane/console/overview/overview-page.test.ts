@@ -175,3 +175,34 @@ describe("the title of a tab", () => {
     expect(await titleOf(`/jobs/${id}`)).toBe("PLAN of network · Windlass");
   });
 });
+
+describe("failed checks after a deployment that succeeded", () => {
+  it("are a warning wherever the configuration and its jobs are shown, until a later one has none", async () => {
+    const user = await openSampleUser(plane);
+    const configuration_id = await user.configure("network");
+    const run = (status: "pass" | "fail") =>
+      user.run({ job_type: "DEPLOY", configuration_id }, "SUCCESS", {
+        execution_metadata: {
+          made_known: { resources: [], checks: [{ address: "check.health", status }] },
+        },
+      });
+    const id = await run("fail");
+    const deployed = "Deployed, 1 check failed";
+    const pages = {
+      "/": "1 check failed",
+      "/zones": "1 with failed checks",
+      [`/zones/${user.owner.zone}`]: deployed,
+      [`/configurations/${configuration_id}`]: deployed,
+      "/jobs": "Succeeded, 1 check failed",
+      [`/jobs/${id}`]: "Succeeded, 1 check failed",
+    };
+    for (const [path, words] of Object.entries(pages))
+      expect(texts(await user.page(path), ".badge.WARNING")).toContain(words);
+    const inbox = await user.page("/");
+    expect(words(inbox)).toContain("It is deployed, but 1 check failed after the last deployment.");
+    expect(attributes(inbox, "a")).toContain(`/jobs/${id}`);
+    await run("pass");
+    for (const [path, words] of Object.entries(pages).filter(([one]) => !one.startsWith("/jobs")))
+      expect(texts(await user.page(path), ".badge.WARNING")).not.toContain(words);
+  });
+});

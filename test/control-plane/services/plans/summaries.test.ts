@@ -24,6 +24,26 @@ async function planning() {
   return { ...user, spec, plan: await addHeldJob(plane, user.owner, user.worker, job) };
 }
 
+/** A DEPLOY of a plan with this summary, as its runner claims it. */
+async function claimedDeploy(plan_summary: PlanSummary) {
+  const { client, spec, plan: first, runner, worker } = await planning();
+  await runner.call("reportStatus", { params: first, body: { status: "SUCCESS" } });
+  const body = { job_type: "PLAN" as const, configuration_id: spec };
+  const plan = { id: (await client.call("createJob", { body })).id };
+  await runner.call("claimJob");
+  await runner.call("reportStatus", { params: plan, body: { status: "PROCESSING" } });
+  await ask(plane, "POST", `/api/jobs/${plan.id}/plan-artifact`, {
+    headers: { ...worker.headers, "content-type": "application/gzip" },
+    body: Buffer.from("plan"),
+  });
+  await runner.call("reportStatus", { params: plan, body: { status: "SUCCESS", plan_summary } });
+  await client.call("createJob", {
+    body: { job_type: "DEPLOY", configuration_id: spec, plan_job_id: plan.id },
+  });
+  const { job } = await runner.call("claimJob");
+  return { client, spec, runner, plan, job };
+}
+
 describe("the summary of a plan", () => {
   it("is stored with the end of the PLAN and returned for a DEPLOY of it", async () => {
     const { owner, client, spec, plan, runner } = await planning();
@@ -95,7 +115,6 @@ describe("the summary of a plan", () => {
   });
 
   it("tells the runner of its DEPLOY what it did not know, which reports it", async () => {
-    const { client, spec, plan, runner, worker } = await planning();
     const attribute = (path: string, more: object = {}) => ({ path, unknown: true, ...more });
     const changes: PlanSummary["changes"] = [
       { address: "a.old", action: "delete", attributes: [attribute("id")] },
@@ -107,35 +126,39 @@ describe("the summary of a plan", () => {
       { address: "check.a", status: "unknown" },
       { address: "check.b", status: "fail" },
     ];
-    await runner.call("reportStatus", { params: plan, body: { status: "SUCCESS" } });
-    const body = { job_type: "PLAN" as const, configuration_id: spec };
-    const params = { id: (await client.call("createJob", { body })).id };
-    await runner.call("claimJob");
-    await runner.call("reportStatus", { params, body: { status: "PROCESSING" } });
-    await ask(plane, "POST", `/api/jobs/${params.id}/plan-artifact`, {
-      headers: { ...worker.headers, "content-type": "application/gzip" },
-      body: Buffer.from("plan"),
-    });
-    const plan_summary = { ...summary, changes, checks };
-    await runner.call("reportStatus", { params, body: { status: "SUCCESS", plan_summary } });
-    await client.call("createJob", {
-      body: { job_type: "DEPLOY", configuration_id: spec, plan_job_id: params.id },
-    });
-    const { id, unknown_values } = (await runner.call("claimJob")).job;
-    expect(unknown_values).toEqual({
+    const counts = { ...summary.counts, create: 1 };
+    const it = await claimedDeploy({ ...summary, counts, changes, checks });
+    expect(it.job.unknown_values).toEqual({
       resources: [{ address: "a.b", paths: ["id"] }],
-      checks: ["check.a"],
+      checks: ["check.a", "check.b"],
     });
+    expect(await it.client.call("getJob", { params: it.plan })).toMatchObject({ failed_checks: 1 });
     const made_known = {
       resources: [{ address: "a.b", attributes: [{ path: "id", after: "i-1" }] }],
-      checks: [{ address: "check.a", status: "pass" as const }],
+      checks: [
+        { address: "check.a", status: "fail" as const },
+        { address: "check.b", status: "pass" as const },
+        { address: "check.c", status: "error" as const },
+      ],
     };
-    await runner.call("reportStatus", {
-      params: { id },
+    const params = { id: it.job.id };
+    await it.runner.call("reportStatus", {
+      params,
       body: { status: "SUCCESS", execution_metadata: { made_known } },
     });
-    const { execution_metadata } = await client.call("getJob", { params: { id } });
-    expect(execution_metadata).toMatchObject({ made_known });
+    const ended = await it.client.call("getJob", { params });
+    expect(ended).toMatchObject({ execution_metadata: { made_known }, failed_checks: 2 });
+    const found = await it.client.call("getConfiguration", { params: { name: it.spec } });
+    expect(found.deployed).toMatchObject({ job_id: params.id, failed_checks: 2 });
+  });
+
+  it("asks for checks that all pass in the plan, but not of what a plan only destroys", async () => {
+    const { counts } = emptySummary;
+    const asked = async (more: Partial<PlanSummary>) =>
+      (await claimedDeploy({ ...summary, changes: [], ...more })).job.unknown_values;
+    expect(await asked({ has_checks: true, counts })).toEqual({ resources: [], checks: [] });
+    expect(await asked({ has_checks: true })).toBeUndefined();
+    expect(await asked({ counts })).toBeUndefined();
   });
 
   it("is ignored if it is malformed or too long, and the job still ends", async () => {

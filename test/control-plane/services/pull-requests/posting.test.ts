@@ -177,15 +177,16 @@ test("a status for each plan, their aggregate, and one comment that is edited in
   });
   expect(begun.repository.comments).toEqual([]);
   await end(network.job, "SUCCESS");
+  await setRows(plane, "jobs", { failed_checks: 2 }, { id: network.job });
   await end(shop.job, "FAILED", "no credentials\nat all");
   await post(begun);
   expect(shown(begun)).toEqual({
     windlass: "failure: 1 of 2 plans failed: shop",
-    "windlass/network": "success: +3 ~1",
+    "windlass/network": "success: +3 ~1, 2 checks failed",
     "windlass/shop": "failure: no credentials",
   });
   const [comment] = begun.repository.comments;
-  expect(comment?.body).toContain("| `network` | `+3 ~1` |");
+  expect(comment?.body).toContain("| `network` | `+3 ~1, 2 checks failed` |");
   expect(comment?.body).toContain("Not given to this plan: db_password");
   expect(comment?.body).not.toContain("shop");
   // The same again is not sent.
@@ -370,7 +371,14 @@ test("lists pull requests with their plans, and lets a fork's commit be planned"
       head: { branch: "topic", commit },
       needs_approval: true,
       jobs: [
-        { configuration: "network", job_id: job, status: "SUCCESS", changes: counts, digest: null },
+        {
+          configuration: "network",
+          job_id: job,
+          status: "SUCCESS",
+          changes: counts,
+          failed_checks: null,
+          digest: null,
+        },
       ],
     }),
   ]);

@@ -76,7 +76,7 @@ describe("the outputs of a state that a user stores", () => {
     await client.call("attachToConfiguration", { params: attached });
     const none = { cluster_name: null, cluster_endpoint: null, gitops_url: null };
     await plane.context.store.write((tx) =>
-      replaceOutputs(tx, spec, { ...none, outputs_omitted: 0 }, [
+      replaceOutputs(tx, spec, { ...none, outputs_omitted: 0, failed_checks: null }, [
         { name: "was_hidden", type: '"string"', value: null, sensitive: 1, omitted_bytes: null },
       ]),
     );
