@@ -18,6 +18,17 @@ export function mentions(root: string, folder: string, words: readonly string[])
   return false;
 }
 
+/** Returns the name of the first file that passes; those that are not searched do not. */
+export function firstFile(
+  root: string,
+  folder: string,
+  passes: (text: string) => boolean,
+): string | undefined {
+  for (const { name, text } of textsIn(root, folder))
+    if (text !== undefined && passes(text)) return name;
+  return undefined;
+}
+
 /**
  * Returns the variables that no file can declare. Reads each file once: files and names come from
  * users. None where a label may be spelt differently, by a Unicode escape or after a comment; a
@@ -44,6 +55,7 @@ interface SearchedFile {
   /** Undefined: it is not searched. */
   readonly text: string | undefined;
   readonly isJson?: boolean;
+  readonly name?: string;
 }
 
 function* textsIn(root: string, folder: string): Iterable<SearchedFile> {
@@ -58,7 +70,7 @@ function* textsIn(root: string, folder: string): Iterable<SearchedFile> {
     const text = textOf(root, join(folder, name), room);
     room -= text?.length ?? 0;
     const isJson = name.endsWith("json");
-    yield { text: isJson && text?.includes("\\u") ? undefined : text, isJson };
+    yield { text: isJson && text?.includes("\\u") ? undefined : text, isJson, name };
   }
 }
 

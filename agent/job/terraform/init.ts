@@ -1,5 +1,6 @@
 /** The step `init`: fetches modules and providers, and initialises the backend. */
 import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import {
   backendBefore,
   backendConfigOf,
@@ -11,6 +12,9 @@ import {
   plainBackend,
   removeInjected,
 } from "./backend.ts";
+import { asksForWorkspace, workspaceWarning } from "../../../common/terraform-workspace.ts";
+import { readJobFile } from "../job-files.ts";
+import { firstFile } from "../mentions.ts";
 import type { StepFailedError } from "../context.ts";
 import { known, type JobContext, type Step } from "../context.ts";
 import { failureOf } from "./diagnostics.ts";
@@ -30,7 +34,10 @@ export const init: Step = {
   name: "init",
   async run(context) {
     const folder = known(context, "folder");
-    if (!context.journal.find("run")) prepareVariables(context);
+    if (!context.journal.find("run")) {
+      prepareVariables(context);
+      noteWorkspace(context, folder);
+    }
     if (!(await prepareInit(context, folder))) await initAlone(context);
     const backend = known(context, "backend");
     checkBackend(context, folder, backend);
@@ -51,6 +58,26 @@ function prepareVariables(context: JobContext): void {
   checkVarFiles(context);
   if (variablesOf(context)) writeVariables(context, ofSets(context));
 }
+
+/** Before `.terraform` is removed. It decides nothing. */
+function noteWorkspace({ workspace: { root }, log }: JobContext, folder: string): void {
+  const user = firstFile(root, folder, asksForWorkspace);
+  const warning = workspaceWarning("the source", chosenWorkspace(root, folder), user);
+  if (warning !== undefined) log.system(warning);
+}
+
+function chosenWorkspace(root: string, folder: string): string | undefined {
+  try {
+    const chosen = readJobFile(root, join(folder, ".terraform", "environment"), workspaceNameLimit);
+    return chosen?.trim();
+  } catch {
+    // No file that terraform has written.
+    return undefined;
+  }
+}
+
+/** In bytes. */
+const workspaceNameLimit = 255;
 
 /** Returns whether the command that fetched the providers was the whole `init`. */
 async function prepareInit(context: JobContext, folder: string): Promise<boolean> {
