@@ -1,6 +1,7 @@
 /** What is deployed of a configuration, and where its state is. */
 import { Type, type Static } from "typebox";
 import { about, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
+import { failedChecks } from "./plan-counts.ts";
 
 /** `managed`: the control plane keeps the state; `own`: the declared backend does. */
 export const Backend = OneOf(["managed", "own"]);
@@ -25,11 +26,8 @@ export const Deployed = Type.Object({
   ),
   at: about(Timestamp, "When that state was written, or when the last DEPLOY succeeded."),
   job_id: about(Nullable(Uuid), "The job that did it; null after a rollback or a push by a user."),
-  failed_checks: Type.Optional(
-    about(
-      Nullable(Type.Integer({ minimum: 0 })),
-      "How many checks failed after the last DEPLOY; null if its runner did not tell it.",
-    ),
+  failed_checks: failedChecks(
+    "How many checks failed after the last DEPLOY; null if its runner did not tell it.",
   ),
   by: about(
     Nullable(Type.String()),

@@ -20,7 +20,7 @@ import { JobWarnings } from "./job-warnings.ts";
 import { MadeKnown } from "./made-known.ts";
 import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { MergedCommits } from "./source-merge.ts";
-import { PlanAction, PlanCounts } from "./plan-counts.ts";
+import { failedChecks, PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
 import { plannedFiles } from "./planned-files.ts";
 import { numbersNote } from "./values.ts";
@@ -131,11 +131,8 @@ export const Job = Type.Object({
     Nullable(PlanCounts),
     "How many resources its plan changes; null if its runner has not reported a plan.",
   ),
-  failed_checks: Type.Optional(
-    about(
-      Nullable(Type.Integer({ minimum: 0 })),
-      "How many checks of a job that succeeded fail: PLAN: in its plan, DEPLOY: after its apply. A failed `check` block is a warning. Null if its runner has not told it.",
-    ),
+  failed_checks: failedChecks(
+    "How many checks of a job that succeeded fail: PLAN: in its plan, DEPLOY: after its apply. A failed `check` block is a warning. Null if its runner has not told it.",
   ),
   resource_progress: Type.Optional(
     about(

@@ -1,6 +1,6 @@
 /** What a plan does to a resource, and how many resources it changes. */
 import { Type, type Static } from "typebox";
-import { about, OneOf } from "./fields.ts";
+import { about, Nullable, OneOf } from "./fields.ts";
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -33,3 +33,7 @@ export const PlanAction = OneOf([
   "none",
 ]);
 export type PlanAction = Static<typeof PlanAction>;
+
+/** How many checks fail, which is a warning. */
+export const failedChecks = (what: string) =>
+  Type.Optional(about(Nullable(Type.Integer({ minimum: 0 })), what));

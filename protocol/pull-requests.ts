@@ -13,7 +13,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { JobStatus } from "./jobs.ts";
-import { PlanCounts } from "./plan-counts.ts";
+import { failedChecks, PlanCounts } from "./plan-counts.ts";
 
 export const pullRequestStates = ["open", "merged", "closed"] as const;
 export const PullRequestState = OneOf(pullRequestStates);
@@ -44,11 +44,8 @@ export const PullRequest = Type.Object({
       job_id: Uuid,
       status: JobStatus,
       changes: Nullable(PlanCounts),
-      failed_checks: Type.Optional(
-        about(
-          Nullable(Type.Integer({ minimum: 0 })),
-          "How many checks fail in its plan; null while this is not known.",
-        ),
+      failed_checks: failedChecks(
+        "How many checks fail in its plan; null while this is not known.",
       ),
       digest: about(Nullable(Sha256), "Of its plan; null while there is none."),
     }),
