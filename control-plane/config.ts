@@ -16,8 +16,10 @@ import { expected } from "../common/settings/setting.ts";
 import { limitsIn } from "../common/settings/test-limits.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
 import { signInWarnings, unusedWarnings } from "./config-warnings.ts";
+import { mailSettings } from "./mail-settings.ts";
 import { databaseAddress, pathBehind } from "./storage-addresses.ts";
 import { parseS3Address, type S3Place } from "./blobs/s3-place.ts";
+import type { MailSettings } from "./outbound/mail.ts";
 import type { Quotas } from "./domain/quotas.ts";
 import type { Retention } from "./domain/retention.ts";
 import { signInGroupLimit, signInRule, type SignInRule } from "./domain/sign-in-allow.ts";
@@ -32,6 +34,8 @@ export interface ServerConfig extends LogSettings {
   /** Places that are not public and that users may name. */
   readonly outboundAllow: readonly string[];
   readonly network: Network;
+  /** Where mail goes out; undefined: none is sent. */
+  readonly mail: MailSettings | undefined;
   readonly dataDirectory: string;
   /** The SQLite file; not used with `postgres`. */
   readonly databaseFile: string;
@@ -110,6 +114,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
   const dataDirectory = resolve(read("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment));
   const database = databaseOf(read, environment);
   const artifacts = artifactsOf(read);
+  const mail = mailSettings(read("WINDLASS_SMTP_URL"), read("WINDLASS_MAIL_FROM"));
   return {
     host: read("WINDLASS_HOST"),
     port: read("WINDLASS_PORT"),
@@ -117,6 +122,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     trustedProxies: networksOf(read("WINDLASS_TRUSTED_PROXIES")),
     outboundAllow: read("WINDLASS_OUTBOUND_ALLOW") ?? [],
     network: readNetwork(environment),
+    mail: mail.mail,
     dataDirectory,
     databaseFile: database.file ?? join(dataDirectory, "windlass.db"),
     postgres: database.postgres,
@@ -166,6 +172,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
       ...database.warnings,
       ...artifacts.warnings,
       ...providers.warnings,
+      ...mail.warnings,
       ...signInWarnings(providers.on, signInAllow),
     ],
   };

@@ -11,6 +11,7 @@ import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.
 import { openSecretKeys } from "./data-directory/secret-keys.ts";
 import { requireSharedSecrets } from "./data-directory/shared-secrets.ts";
 import { keptSecret } from "./data-directory/secrets.ts";
+import { openMailer } from "./outbound/mail.ts";
 import { Outbound } from "./outbound/outbound.ts";
 import type { Context } from "./services/context.ts";
 import type { OpenedStore } from "./shared-store.ts";
@@ -101,6 +102,7 @@ async function openServices(
     releaseSecret: config.releaseSecret,
     providers: config.providers,
     outbound,
+    mail: config.mail ? openMailer(config.mail) : null,
     signInAllow: config.signInAllow,
     teamCreators: config.teamCreators,
     operators: config.operators,

@@ -53,6 +53,21 @@ export const controlPlane = {
     details:
       "The server uses the proxies and these authorities for sign-in providers, code hosts and S3; PostgreSQL is reached without a proxy",
   },
+  WINDLASS_SMTP_URL: {
+    type: "secret",
+    expected: "an address such as smtps://user:password@mail.example.com",
+    otherwise: "no mail is sent",
+    help: "the mail server for notifications by e-mail",
+    details:
+      "`smtp://` uses TLS where the server offers it, and must with a password unless the server is this machine; `smtps://` begins with TLS. Ports: 587 and 465. See [E-mail](docs/notifications.md#e-mail)",
+  },
+  WINDLASS_MAIL_FROM: {
+    type: "text",
+    maxLength: 254,
+    pattern: /^[^\s@<>]+@[^\s@<>]+$/,
+    expected: "an e-mail address",
+    help: "the sender of that mail",
+  },
   WINDLASS_DATA_DIR: {
     type: "path",
     otherwise:

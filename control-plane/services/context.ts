@@ -6,6 +6,7 @@ import type { SignInRule } from "../domain/sign-in-allow.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { Retention } from "../domain/retention.ts";
 import type { Store } from "../store/db.ts";
+import type { Mailer } from "../outbound/mail.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { Wakeups } from "../wakeups/wakeups.ts";
 
@@ -21,6 +22,8 @@ export interface Context {
   readonly providers: Providers;
   /** To places that users name. */
   readonly outbound: Outbound;
+  /** Null without WINDLASS_SMTP_URL. */
+  readonly mail: Mailer | null;
   /** Who may sign in with one of them. */
   readonly signInAllow: readonly SignInRule[];
   /** Who may create teams; empty: everyone. */

@@ -1,0 +1,69 @@
+/** The mail of an event, as plain text and as HTML. */
+import type { NotificationEvent } from "../../../../protocol/notification-events.ts";
+import type { Mail } from "../../../outbound/mail.ts";
+import { shownWord } from "../event-text.ts";
+import { factsOf, linkOf } from "./parts.ts";
+
+export interface MailedRule {
+  readonly id: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
+  /** Of this server, for people. */
+  readonly publicUrl: string;
+}
+
+/** Characters of the subject: mail programs show fewer. */
+const subjectLimit = 160;
+
+export function mailOf(event: NotificationEvent, rule: MailedRule): Mail {
+  const { hostname } = new URL(rule.publicUrl);
+  const name = shownWord(rule.name);
+  const page = `${rule.publicUrl}/notifications/${rule.id}`;
+  const why = `You get this mail by the notification rule “${name}”. To change it:`;
+  const link = linkOf(event);
+  const facts = factsOf(event);
+  const text = [
+    event.text,
+    "",
+    ...facts.map((fact) => `${fact.name}: ${fact.value}`),
+    ...(link ? ["", `${link.title}: ${link.url}`] : []),
+    "",
+    "-- ",
+    `${why} ${page}`,
+    "",
+  ].join("\n");
+  const rows = facts.map(
+    (fact) =>
+      `<tr><th align="left" style="padding:2px 12px 2px 0;font-weight:normal;color:#666">${escaped(fact.name)}</th><td>${escaped(fact.value)}</td></tr>`,
+  );
+  const html = `<!doctype html><html lang="en"><body style="font-family:sans-serif">
+<p><strong>${escaped(event.text)}</strong></p>
+<table role="presentation">${rows.join("")}</table>
+${link ? `<p><a href="${escaped(link.url)}">${link.title}</a></p>` : ""}
+<p style="color:#666">${escaped(why)} <a href="${escaped(page)}">${escaped(page)}</a></p>
+</body></html>\n`;
+  return {
+    to: rule.addresses,
+    subject: shownWord(`[${shownWord(event.space.name, 40)}] ${event.text}`, subjectLimit),
+    text,
+    html,
+    // The same for each attempt, so that mail programs can drop a copy.
+    messageId: `<${event.id}.${rule.id}@${hostname}>`,
+    headers: {
+      "List-Id": `<${rule.id}.notifications.${hostname}>`,
+      "Auto-Submitted": "auto-generated",
+      "X-Auto-Response-Suppress": "All",
+    },
+  };
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => entities[character]!);

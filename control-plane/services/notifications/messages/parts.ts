@@ -1,0 +1,35 @@
+/** What all messages to people have: a sentence, facts, and the page to open. */
+import type { NotificationEvent } from "../../../../protocol/notification-events.ts";
+import { changesText, jobTypeWords } from "../../../../protocol/words.ts";
+import { shownWord } from "../event-text.ts";
+
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The page that shows it; null if there is none. */
+export function linkOf({
+  job,
+  configuration,
+}: NotificationEvent): { title: string; url: string } | null {
+  if (job) return { title: "Open the job", url: job.url };
+  return configuration && { title: "Open the configuration", url: configuration.url };
+}
+
+export function factsOf(event: NotificationEvent): Fact[] {
+  const { space, zone, configuration, job, actor, type, time } = event;
+  const facts: Record<string, string | null | undefined> = {
+    Space: space.name,
+    Zone: zone?.name,
+    Configuration: configuration?.name,
+    Job: job && `${jobTypeWords(job.job_type, null)}, ${job.status}`,
+    Changes: job?.changes && changesText(job.changes),
+    By: actor?.name,
+    Event: type,
+    Time: `${time.slice(0, 19).replace("T", " ")} UTC`,
+  };
+  return Object.entries(facts).flatMap(([name, value]) =>
+    value ? [{ name, value: shownWord(value) }] : [],
+  );
+}
