@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyRequest,
 } from "fastify";
 import { isSecure } from "./http/cookies.ts";
+import { refusalWithoutRoute } from "./http/allowed-methods.ts";
 import { answerClientError, refuseHeads } from "./http/client-error.ts";
 import { asksForPage, sendErrorPage } from "./console/error-page.ts";
 import { consoleRoutes } from "./console/routes.ts";
@@ -96,6 +97,7 @@ export async function buildApp(
   );
   cutUnreadBodies(app);
   boundOpenAnswers(app, context);
+  const withoutRoute = refusalWithoutRoute(app);
   let isWarned = false;
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
@@ -113,13 +115,7 @@ export async function buildApp(
     if (context.draining.aborted && !routeOf(request).config.alsoWhileStopping)
       done(new RefusalError("unavailable", "the server is stopping", {}, { "retry-after": "1" }));
     // Refused here, so that the body of a request without a route is never read.
-    else if (request.is404)
-      done(
-        new RefusalError(
-          "not_found",
-          `this server has no ${request.method} ${request.url.split("?")[0]}`,
-        ),
-      );
+    else if (request.is404) done(withoutRoute(request));
     else done();
   });
   refuseHeads(app);

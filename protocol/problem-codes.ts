@@ -21,6 +21,7 @@ export const problemCodes = {
   foreign_origin: [403, "This request came from another site"],
   not_found: [404, "There is no such resource"],
   team_not_found: [404, "There is no such team, or the caller is not a member"],
+  method_not_allowed: [405, "This address does not have the method"],
   request_timeout: [408, "The request took too long to arrive"],
   changed_meanwhile: [409, "It was changed in the meantime"],
   name_taken: [409, "This name is taken"],

@@ -61,7 +61,7 @@ const advices: Partial<Record<ProblemCode, string>> = {
 };
 
 function signOf(status: number) {
-  if (status === 404) return { sign: "search" } as const;
+  if (status === 404 || status === 405) return { sign: "search" } as const;
   if (status === 403) return { sign: "lock", tone: "warn" } as const;
   if (isPassing(status)) return { sign: "clock", tone: "warn" } as const;
   return { sign: "triangle-alert", tone: status < 500 ? "warn" : "bad" } as const;
