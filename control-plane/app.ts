@@ -26,6 +26,7 @@ import { makeGuards } from "./http/guards.ts";
 import { serve } from "./http/route.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { logRoutes } from "./routes/logs.ts";
+import { notificationRoutes } from "./routes/notifications.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { releaseRoutes } from "./routes/releases.ts";
 import { stateRoutes } from "./routes/states.ts";
@@ -149,6 +150,7 @@ export async function buildApp(
     ...variableSetRoutes(context),
     ...configurationRoutes(context),
     ...connectionRoutes(context),
+    ...notificationRoutes(context),
     ...identityRoutes(context),
     ...releaseRoutes(context),
     ...jobRoutes(context),

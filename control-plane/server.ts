@@ -19,6 +19,8 @@ import { logEvents } from "./services/operations/events.ts";
 import { settleClock } from "./services/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
+import { deliver } from "./services/notifications/deliver.ts";
+import { deleteOldEvents } from "./services/notifications/spread.ts";
 import { forgetEvents } from "./services/connections/events.ts";
 import { postChanges } from "./services/pull-requests/posting.ts";
 import { pollConnections, pollers } from "./services/pull-requests/poll.ts";
@@ -107,6 +109,8 @@ export async function startServer(
           "looking at the code hosts of connections failed",
         ] as const,
     ),
+    [second, () => deliver(context, signal), "sending notifications failed"],
+    [hour, () => deleteOldEvents(context, signal), "deleting old events failed"],
     [hour, () => forgetEvents(context), "forgetting old events of code hosts failed"],
     [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],
     [

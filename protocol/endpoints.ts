@@ -9,6 +9,7 @@ import { configurationEndpoints } from "./configuration-endpoints.ts";
 import { executionEndpoints } from "./execution-endpoints.ts";
 import { jobEndpoints } from "./job-endpoints.ts";
 import { loginEndpoints } from "./logins.ts";
+import { notificationEndpoints } from "./notifications.ts";
 import { operationEndpoints } from "./operations.ts";
 import { planSummaryEndpoints } from "./plan-summary.ts";
 import { pullRequestEndpoints } from "./pull-requests.ts";
@@ -68,6 +69,11 @@ export const tags = [
     "Connections",
     "A connection to a code host: with it configurations follow branches, and pull requests show their plans.",
     { ...connectionEndpoints, ...pullRequestEndpoints, ...eventEndpoints },
+  ),
+  tag(
+    "Notifications",
+    "A rule sends events of a space to a webhook, to Slack or Teams, or by e-mail.",
+    notificationEndpoints,
   ),
   tag(
     "Jobs",

@@ -3,6 +3,7 @@ import type { TSchema } from "typebox";
 import { fieldExamples } from "./examples/fields.ts";
 import { configurationExamples } from "./examples/configurations.ts";
 import { connectionExamples } from "./examples/connections.ts";
+import { notificationExamples } from "./examples/notifications.ts";
 import { jobExamples } from "./examples/jobs.ts";
 import { peopleExamples } from "./examples/people.ts";
 import { workerExamples } from "./examples/workers.ts";
@@ -13,6 +14,7 @@ const declared = new Map(
     fieldExamples,
     configurationExamples,
     connectionExamples,
+    notificationExamples,
     jobExamples,
     peopleExamples,
     workerExamples,

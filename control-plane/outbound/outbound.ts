@@ -2,7 +2,7 @@
 import { Agent, connectorOf, request, type Dispatcher } from "../../common/http-client.ts";
 import { EnvHttpProxyAgent } from "../../common/http-proxies.ts";
 import { isWithoutProxy, proxiesOf, type Network } from "../../common/network.ts";
-import { mebibyte } from "../../common/units.ts";
+import { kibibyte, mebibyte } from "../../common/units.ts";
 import { DestinationError, Destinations } from "./destinations.ts";
 
 /** A page of a hundred entries of a code host is below a megabyte. */
@@ -12,7 +12,14 @@ export interface OutboundRequest {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** The response is not read, beyond what lets the connection be used again: `text` is empty. */
+  readonly statusOnly?: boolean;
+  /** Ends the request early. */
+  readonly signal?: AbortSignal | undefined;
 }
+
+/** What is read of a response of which only the status counts. */
+const dumpLimit = 16 * kibibyte;
 
 export interface OutboundAnswer {
   readonly status: number;
@@ -21,7 +28,7 @@ export interface OutboundAnswer {
 }
 
 /** The place did not answer, or not within the limits. The message is for people. */
-class OutboundError extends Error {
+export class OutboundError extends Error {
   override readonly name = "OutboundError";
 }
 
@@ -60,7 +67,8 @@ export class Outbound {
   /** Throws OutboundError, and DestinationError if the place is forbidden. */
   async send(address: string, options: OutboundRequest = {}): Promise<OutboundAnswer> {
     const dispatcher = this.#route(new URL(address));
-    const signal = AbortSignal.timeout(this.#timeout);
+    const timeout = AbortSignal.timeout(this.#timeout);
+    const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
     try {
       const { statusCode, headers, body } = await request(address, {
         dispatcher,
@@ -69,13 +77,16 @@ export class Outbound {
         body: options.body ?? null,
         signal,
       });
-      const text = await read(body as AsyncIterable<Buffer>);
+      // A body that is too slow or too long ends the connection, and says nothing.
+      const text = options.statusOnly
+        ? await body.dump({ limit: dumpLimit, signal }).then(empty, empty)
+        : await read(body as AsyncIterable<Buffer>);
       const known = Object.entries(headers).map(([name, value]) => [name, String(value)]);
       return { status: statusCode, headers: new Headers(known as [string, string][]), text };
     } catch (error) {
       if (error instanceof DestinationError) throw error;
       const { host } = new URL(address);
-      const why = signal.aborted ? "it took too long" : (error as Error).message;
+      const why = timeout.aborted ? "it took too long" : (error as Error).message;
       throw new OutboundError(`${host} did not answer: ${why}`, { cause: error });
     }
   }
@@ -84,6 +95,8 @@ export class Outbound {
     await Promise.all([this.#direct.destroy(), this.#proxied?.destroy()]);
   }
 }
+
+const empty = (): string => "";
 
 async function read(body: AsyncIterable<Buffer>): Promise<string> {
   const parts: Buffer[] = [];

@@ -66,7 +66,8 @@ interface DeliveriesTable {
   owner_id: string;
   rule_id: string;
   event_id: number;
-  /** Of the event, as `about` is. */
+  /** Of the event, as the next two are: its `event_id`. */
+  event_name: string;
   type: string;
   about: string | null;
   status: "delivered" | "retrying" | "given_up";

@@ -26,7 +26,7 @@ import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { openSecrets, sealSecrets, type ConnectionSecrets } from "./secrets.ts";
+import { openSecrets, sealSecrets, type SealedSecrets } from "./secrets.ts";
 
 /** How many connections a space may have: each is asked for as long as it exists. */
 const connectionsLimit = 50;
@@ -224,13 +224,13 @@ function addresses(
 /** What is kept after a request, which must fit the kind. */
 function changedSecrets(
   kind: Kind,
-  before: ConnectionSecrets,
+  before: SealedSecrets,
   {
     credential,
     clone_credential,
     app,
   }: Pick<UpdateConnection, "credential" | "clone_credential" | "app">,
-): ConnectionSecrets {
+): SealedSecrets {
   if (kind === "github_app" && credential !== undefined)
     throw invalid("body.credential", "must be left out: an App has a private key");
   if (kind !== "github_app" && app !== undefined)

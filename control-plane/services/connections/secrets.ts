@@ -1,20 +1,25 @@
-/** The credentials and webhook secrets of a connection, sealed as the environment of a definition. */
+/** Credentials and webhook secrets, sealed as the environment of a definition. */
 import { seal, unseal } from "../../domain/snapshot.ts";
 import type { Context } from "../context.ts";
 
-export interface ConnectionSecrets {
-  readonly credential?: string | undefined;
-  readonly clone_credential?: string | undefined;
-  readonly app_id?: string | undefined;
-  readonly private_key?: string | undefined;
-  readonly installation_id?: string | undefined;
+export interface WebhookSecrets {
   readonly webhook_secret?: string | undefined;
   /** The one before, and until when it holds, in epoch milliseconds. */
   readonly old_webhook_secret?: string | undefined;
   readonly old_until?: string | undefined;
 }
 
-export function sealSecrets(context: Pick<Context, "box">, id: string, secrets: ConnectionSecrets) {
+export interface SealedSecrets extends WebhookSecrets {
+  /** Of a notification rule. */
+  readonly url?: string | undefined;
+  readonly credential?: string | undefined;
+  readonly clone_credential?: string | undefined;
+  readonly app_id?: string | undefined;
+  readonly private_key?: string | undefined;
+  readonly installation_id?: string | undefined;
+}
+
+export function sealSecrets(context: Pick<Context, "box">, id: string, secrets: SealedSecrets) {
   const environment = Object.fromEntries(
     Object.entries(secrets)
       .filter(([, value]) => value !== undefined)
@@ -27,7 +32,7 @@ export function sealSecrets(context: Pick<Context, "box">, id: string, secrets: 
 export function openSecrets(
   context: Pick<Context, "box">,
   { id, secrets }: { readonly id: string; readonly secrets: string },
-): ConnectionSecrets {
+): SealedSecrets {
   const stored = JSON.parse(secrets) as Parameters<typeof unseal>[0];
   const { environment = {} } = unseal(stored, context.box("variables"), id);
   return Object.fromEntries(
@@ -40,7 +45,7 @@ export function openSecrets(
 
 /** The webhook secrets that hold now. */
 export function webhookSecrets(
-  { webhook_secret, old_webhook_secret, old_until }: ConnectionSecrets,
+  { webhook_secret, old_webhook_secret, old_until }: WebhookSecrets,
   now: number,
 ): string[] {
   const isOverlap = old_webhook_secret !== undefined && Number(old_until) > now;

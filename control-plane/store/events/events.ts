@@ -1,6 +1,5 @@
 /** SQL of events. `services/events/record.ts` adds them, in the transaction of the change. */
 import { sql } from "kysely";
-import { eventsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
@@ -25,7 +24,7 @@ export const insertEvent = statement<NewEvent & Selections>((db, row) => {
       ${row.description}, ${row.data}, ${row.rule_id}, ${row.once}, cast(${row.created_at} as bigint)
     where exists (
       select 1 from notification_rules as rule indexed by notification_rules_owner
-      where rule.owner_id = ${row.owner_id} and rule.enabled = 1 and ${wants(row)}
+      where rule.owner_id = ${row.owner_id} and (rule.enabled = 1 or cast(${row.type} as text) = 'ping') and ${wants(row)}
         and (cast(${row.rule_id} as text) is null or rule.id = ${row.rule_id})
         and (rule.spec_id is null or rule.spec_id = ${row.spec_id})
         and (rule.zone_id is null or rule.zone_id = ${zone}))
@@ -37,7 +36,3 @@ export const insertEvent = statement<NewEvent & Selections>((db, row) => {
 const wants = ({ selection, prefix, longer_prefix }: Selections) =>
   sql`(instr(rule.events, ${selection}) > 0 or instr(rule.events, ${prefix}) > 0
     or instr(rule.events, ${longer_prefix}) > 0)`;
-
-export const findNewEvent = statement<Record<string, never>, { id: number }>((db) =>
-  db.selectFrom(eventsBy("events_new")).select("id").where("sequence", "is", null).limit(1),
-);

@@ -14,7 +14,8 @@ export const tables = (text: string, serial: string): string[] => [
   `create table deliveries (
     id ${text} primary key, owner_id ${text} not null references spaces(id),
     rule_id ${text} not null references notification_rules(id) on delete cascade,
-    event_id bigint not null references events(id) on delete cascade, type ${text} not null, about ${text},
+    event_id bigint not null references events(id) on delete cascade, event_name ${text} not null,
+    type ${text} not null, about ${text},
     status ${text} not null, attempt integer not null, response_status integer, error ${text}, duration_ms integer,
     sent_at bigint, next_at bigint, first_failed_at bigint)`,
 ];

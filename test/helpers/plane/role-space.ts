@@ -39,6 +39,12 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
     is_fork: 1,
     post_at: null,
   });
+  const notify = (name: string) =>
+    client.call("createNotification", {
+      body: { name, events: ["job.*"], to: { kind: "webhook", url: "https://hooks.invalid" } },
+    });
+  const [rule, spareRule] = [await notify("rule"), await notify("spare")];
+  const delivery = await client.call("testNotification", { params: { id: rule.id } });
   const set = await client.call("createVariableSet", { body: { name: "s" } });
   const free = await client.call("createVariableSet", { body: { name: "free" } });
   const registration = await client.call("createRegistrationToken", { body: {} });
@@ -86,6 +92,11 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
       .replace("/state/:spec_id", `/state/${spec}`)
       .replace(/identities\/:id/, `identities/${identity.id}`)
       .replace(/(connections|events)\/:id/, `$1/${connection.id}`)
+      .replace(
+        "/notifications/:id",
+        `/notifications/${deletes(method, url) ? spareRule.id : rule.id}`,
+      )
+      .replace(":delivery_id", delivery.id)
       .replace("/pull-requests/:id", `/pull-requests/${pull.id}`)
       .replace("/variable-sets/:id", `/variable-sets/${deletes(method, url) ? free.id : set.id}`)
       .replace(":serial", "1")
@@ -119,6 +130,13 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
     "PATCH /api/cli/connections/:id": { name: "renamed" },
     "POST /api/cli/connections/:id/rotate-secret": { overlap_seconds: 60 },
     "POST /api/cli/connections/:id/webhooks": { repository: "owner/name" },
+    "POST /api/cli/notifications": {
+      name: "new",
+      events: ["deployed"],
+      to: { kind: "webhook", url: "https://hooks.invalid" },
+    },
+    "PATCH /api/cli/notifications/:id": { name: "renamed" },
+    "POST /api/cli/notifications/:id/rotate-secret": { overlap_seconds: 60 },
     "POST /api/cli/pull-requests/:id/approve": { commit: pull.head_commit },
     "POST /api/cli/variable-sets": { name: "new" },
     "PATCH /api/cli/variable-sets/:id": { name: "renamed" },

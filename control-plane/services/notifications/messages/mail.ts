@@ -57,6 +57,24 @@ ${link ? `<p><a href="${escaped(link.url)}">${link.title}</a></p>` : ""}
   };
 }
 
+/** Says that a rule has failed for good. `once`: the same for each mail about one failure. */
+export function failureMail(rule: MailedRule, error: string, once: string): Mail {
+  const { hostname } = new URL(rule.publicUrl);
+  const page = `${rule.publicUrl}/notifications/${rule.id}`;
+  const said = `The notification rule “${shownWord(rule.name)}” has failed: ${shownWord(error)}`;
+  return {
+    to: rule.addresses,
+    subject: shownWord(said, subjectLimit),
+    text: `${said}\n\nWhat was not delivered, and why: ${page}\n`,
+    html: `<!doctype html><html lang="en"><body style="font-family:sans-serif">
+<p><strong>${escaped(said)}</strong></p>
+<p><a href="${escaped(page)}">What was not delivered, and why</a></p>
+</body></html>\n`,
+    messageId: `<${once}.${rule.id}@${hostname}>`,
+    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
+  };
+}
+
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",

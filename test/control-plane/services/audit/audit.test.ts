@@ -38,6 +38,9 @@ const unrecorded: Record<string, string> = {
   "POST /api/events/:id": "an event of a code host, which changes only when the host is asked next",
   "POST /api/cli/connections/:id/check": "changes nothing; it asks the host",
   "POST /api/cli/connections/:id/webhooks": "changes something at the host, which records it",
+  "POST /api/cli/notifications/:id/test": "changes nothing; its delivery is listed",
+  "POST /api/cli/notifications/:id/deliveries/:delivery_id/redeliver":
+    "changes nothing; the delivery says when it was sent",
   "LOCK /api/state/:spec_id": "part of a job, whose end is recorded",
   "UNLOCK /api/state/:spec_id": "part of a job; a user's unlock is recorded",
 };
@@ -46,7 +49,7 @@ const unrecorded: Record<string, string> = {
  * operators do is in `services/people/operators.test.ts`.
  */
 const isForm = (url: string): boolean =>
-  /^\/(zones|configurations|identities|variable-sets|connections|pull-requests|jobs|workers|settings|teams|invitations|operator)(\/|$)/.test(
+  /^\/(zones|configurations|identities|variable-sets|connections|notifications|pull-requests|jobs|workers|settings|teams|invitations|operator)(\/|$)/.test(
     url,
   );
 
@@ -200,6 +203,7 @@ describe("the audit log", () => {
       details: '{"fields":["variables","labels"]}',
     });
     await connect();
+    await notify();
     await attach(String(zone.id), String(created.json.id));
     await does("DELETE /api/cli/zones/:id", [], { ids, status: 409 });
     await does("DELETE /api/cli/configurations/:name", ["configuration.delete"], { ids: ["c"] });
@@ -228,6 +232,22 @@ describe("the audit log", () => {
       body: { commit: pull.head_commit },
     });
     await does(`DELETE ${path}/:id`, ["connection.delete"], { ids });
+  }
+
+  async function notify() {
+    const path = "/api/cli/notifications";
+    const to = { kind: "webhook", url: `https://hooks.invalid/${planted}` };
+    const body = { name: "n", events: ["deployed"], to };
+    const made = await does(`POST ${path}`, ["notification.create"], { body });
+    const ids = [String(made.json.id)];
+    secrets.push(String(made.json.secret));
+    await does(`PATCH ${path}/:id`, ["notification.update"], { ids, body: { to } });
+    const rotated = await does(`POST ${path}/:id/rotate-secret`, ["notification.rotate_secret"], {
+      ids,
+      body: { overlap_seconds: 60 },
+    });
+    secrets.push(String(rotated.json.secret));
+    await does(`DELETE ${path}/:id`, ["notification.delete"], { ids });
   }
 
   /** Changes a variable set, and attaches it to a zone and a configuration for a moment. */
