@@ -7,7 +7,8 @@ import { secretLinesLimit, shortestSecret } from "../common/redaction/secret-for
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
 import { edgeLimit, nodeLimit } from "../control-plane/domain/graph-view.ts";
-import { arrivingLimit, arrivingLimitOfOne } from "../control-plane/http/arriving-bodies.ts";
+import { jsonLimits, uploadLimits } from "../control-plane/http/arriving-bodies.ts";
+import { leastBytes } from "../control-plane/http/bytes.ts";
 import { pendingLimit } from "../control-plane/http/pending-connections.ts";
 import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
 import { invitationsLimit, membersLimit } from "../control-plane/services/teams/invitations.ts";
@@ -113,8 +114,13 @@ test.each([
   ["connections on which no credential was sent yet", number(pendingLimit)],
   [
     "JSON bodies and forms that are arriving, of one user or of the workers of one space; of all together",
-    `${mib(arrivingLimitOfOne)}; ${mib(arrivingLimit)}`,
+    `${mib(jsonLimits.one)}; ${mib(jsonLimits.all)}`,
   ],
+  [
+    "archives, plans, debug logs and states that are arriving, of one user or of the workers of one space; of all together",
+    `${mib(uploadLimits.one)}; ${uploadLimits.all / 1024 ** 3} GiB`,
+  ],
+  ["how slowly such a body may arrive, after its first minute", `${mib(leastBytes)} in a minute`],
   ["outputs that are kept of a job", number(outputsLimit)],
   [
     "the value of an output, as JSON; the outputs of a job, together",

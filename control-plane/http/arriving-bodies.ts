@@ -1,10 +1,17 @@
-/** Counts the memory of bodies that have not arrived whole, by the user or owner who sends them. */
-import { kibibyte, mebibyte } from "../../common/units.ts";
+/** Counts the bytes of bodies that have not arrived whole, by the user or owner who sends them. */
+import { gibibyte, kibibyte, mebibyte } from "../../common/units.ts";
 
-/** Limit for all callers together. */
-export const arrivingLimit = 256 * mebibyte;
-/** Limit for one user, or the workers of one space. */
-export const arrivingLimitOfOne = 64 * mebibyte;
+interface ArrivingLimits {
+  /** For all callers together. */
+  readonly all: number;
+  /** For one user, or the workers of one space. */
+  readonly one: number;
+}
+
+/** JSON bodies and forms are in memory. */
+export const jsonLimits: ArrivingLimits = { all: 256 * mebibyte, one: 64 * mebibyte };
+/** Archives, plans, debug logs and states are in files, or in parts of an object. */
+export const uploadLimits: ArrivingLimits = { all: 4 * gibibyte, one: 512 * mebibyte };
 
 /** What may have come with the head, before anything was counted. */
 const firstPart = 64 * kibibyte;
@@ -18,12 +25,12 @@ export interface Arriving {
 /** Undefined: there is no room for the beginning of a body. */
 export type BeginBody = (caller: unknown, length: number) => Arriving | undefined;
 
-export function arrivingBodies(): BeginBody {
+export function arrivingBodies({ all, one }: ArrivingLimits): BeginBody {
   let total = 0;
   const byHolder = new Map<string, number>();
   const add = (holder: string, bytes: number): boolean => {
     const held = (byHolder.get(holder) ?? 0) + bytes;
-    if (bytes > 0 && (total + bytes > arrivingLimit || held > arrivingLimitOfOne)) return false;
+    if (bytes > 0 && (total + bytes > all || held > one)) return false;
     total += bytes;
     if (held > 0) byHolder.set(holder, held);
     else byHolder.delete(holder);

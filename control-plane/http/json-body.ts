@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { findExcess, withoutParts } from "../domain/json-shape.ts";
-import { arrivingBodies, type Arriving } from "./arriving-bodies.ts";
+import { arrivingBodies, jsonLimits, type Arriving } from "./arriving-bodies.ts";
 import { sendProblem } from "./problem.ts";
 import { routeOf } from "./route-of.ts";
 import { RefusalError } from "../domain/refusal.ts";
@@ -13,7 +13,7 @@ import { hasUnreadBody } from "./unread-body.ts";
  * up, or when the bodies that are arriving take too much memory.
  */
 export function readJsonBodies(app: FastifyInstance): void {
-  const begin = arrivingBodies();
+  const begin = arrivingBodies(jsonLimits);
   // Fastify would also accept plain text, which any site's form can send.
   app.removeContentTypeParser(["text/plain", "application/json"]);
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {

@@ -4,11 +4,7 @@ import { once } from "node:events";
 import Fastify from "fastify";
 import { afterEach, describe, expect, test } from "vitest";
 import { boundPendingConnections } from "../../../control-plane/http/pending-connections.ts";
-import {
-  arrivingBodies,
-  arrivingLimit,
-  arrivingLimitOfOne,
-} from "../../../control-plane/http/arriving-bodies.ts";
+import { arrivingBodies, jsonLimits } from "../../../control-plane/http/arriving-bodies.ts";
 import { clientHeaders } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { sendRaw } from "./raw-http.ts";
@@ -97,7 +93,7 @@ describe("bodies that are arriving", () => {
       });
       return { answer, first: await Promise.race([sent, answer]) };
     };
-    const most = arrivingLimitOfOne / (4 * mebibyte);
+    const most = jsonLimits.one / (4 * mebibyte);
     const requests = [];
     for (let count = 0; count < most + 1; count += 1) requests.push(await begun(one));
     const refused = await Promise.race(requests.map(({ answer }) => answer));
@@ -106,16 +102,16 @@ describe("bodies that are arriving", () => {
   });
 
   test("give their memory back, and have a limit together", () => {
-    const begin = arrivingBodies();
+    const begin = arrivingBodies(jsonLimits);
     const user = (id: number) => ({ user_id: `user ${id}` });
     const bodies = Array.from({ length: 4 }, (_, id) => begin(user(id), Infinity));
-    for (const body of bodies) expect(body?.receive(arrivingLimitOfOne)).toBe(true);
-    expect(bodies.length * arrivingLimitOfOne).toBe(arrivingLimit);
+    for (const body of bodies) expect(body?.receive(jsonLimits.one)).toBe(true);
+    expect(bodies.length * jsonLimits.one).toBe(jsonLimits.all);
     expect(bodies[0]?.receive(1)).toBe(false);
     expect(begin({ owner_id: "another" }, 10)).toBeUndefined();
     bodies[0]?.end();
     bodies[0]?.end();
-    expect(begin(user(0), Infinity)?.receive(arrivingLimitOfOne)).toBe(true);
+    expect(begin(user(0), Infinity)?.receive(jsonLimits.one)).toBe(true);
     expect(begin(user(5), 10)).toBeUndefined();
   });
 });
