@@ -209,6 +209,10 @@ const madeOf = ({ id, version }: SpecRow, sets: readonly AttachedRow[]): unknown
   sets.map((set) => [set.id, set.version]),
 ];
 
+/** Changes whenever what a snapshot is made of does. */
+export const versionsOf = async (queries: Queries, spec: SpecRow): Promise<string> =>
+  JSON.stringify(madeOf(spec, await measureAttachedSets(queries, spec)));
+
 /**
  * `plain` is hashed and `stored` is sealed: a backend that only follows from the state is not hashed,
  * because a plan may be older than that state.

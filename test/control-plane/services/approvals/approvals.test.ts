@@ -1,5 +1,5 @@
 /** Approval rules: which deployments wait, who may approve them, and that nothing gets around. */
-import { describe, expect } from "vitest";
+import { describe, expect, test } from "vitest";
 import { endStale } from "../../../../control-plane/services/approvals/staleness.ts";
 import type { ApprovalRule } from "../../../../protocol/approvals.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
@@ -11,6 +11,7 @@ import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addOwner, addSpec, addState } from "../../../helpers/plane/rows.ts";
 import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
 import { addTestUser, type TestUser } from "../../../helpers/people/user.ts";
+import { counted } from "../../../helpers/store/work.ts";
 import { bearer } from "../../../helpers/people/sign-in.ts";
 
 const { plane, it: base } = planeForFile();
@@ -502,6 +503,40 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
     expect(await endStale(plane.context)).toBe(0);
     expect((await client.call("getJob", { params: job })).status).toBe("QUEUED");
   });
+});
+
+test("a round of waiting deployments opens only what has changed since the last one", async () => {
+  const { client, runner, owner } = await addTestUser(plane);
+  const specs: string[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const spec = await addSpec(plane.context.store, owner);
+    const steps = approvalSteps(plane, client, runner, spec);
+    // Of more than 64 KiB, so that it is read and opened apart.
+    const body = { variables: { large: { value: "x".repeat(100_000) } } };
+    await client.call("updateConfiguration", { params: { name: spec }, body });
+    await steps.rule({});
+    await steps.deploy(await steps.plan());
+    specs.push(spec);
+  }
+  const { context, work } = counted(plane.context);
+  const round = async () => {
+    const before = work.statements;
+    expect(await endStale(context)).toBe(0);
+    return work.statements - before;
+  };
+  // Also of what other tests have left.
+  await round();
+  const unchanged = await round();
+  expect(await round()).toBe(unchanged);
+  // Another version with the same values.
+  const change = (version: number, ids: readonly string[]) =>
+    Promise.all(ids.map((id) => setRows(plane, "specs", { version }, { id })));
+  await change(1000, specs.slice(0, 1));
+  const one = (await round()) - unchanged;
+  expect(one).toBeGreaterThan(0);
+  await change(2000, specs);
+  expect(await round()).toBe(unchanged + specs.length * one);
+  expect(await round()).toBe(unchanged);
 });
 
 describe("a deployment that ends in the queue", () => {
