@@ -13,6 +13,9 @@ export interface TerraformDiagnostic {
   readonly code: string;
 }
 
+/** Where the agent gives values to terraform, which is no place that a user knows. */
+export const variablesFile = "job.tfvars.json";
+
 /** How many are read of one output: a mistake in a module that is used often comes as often. */
 const diagnosticLimit = 50;
 /** An error of `init` that only says that others follow. */
@@ -52,6 +55,8 @@ function diagnosticOf(lines: readonly string[], head: RegExp): TerraformDiagnost
     const [, file, number] = /^\s+on (.+?) line (\d{1,9})\b/.exec(line) ?? [];
     return file === undefined ? [] : [{ file, line: Number(number) }];
   });
+  const isOfAgent = places[0]?.file.endsWith(`/${variablesFile}`) === true;
+  const place = isOfAgent ? undefined : places[0];
   const addresses = rest.flatMap((line) => /^\s+with (\S.*),$/.exec(line)?.[1] ?? []);
   const detail = rest.filter((line) => !isPlace(line) && !isCode(line));
   return {
@@ -61,10 +66,10 @@ function diagnosticOf(lines: readonly string[], head: RegExp): TerraformDiagnost
       .replaceAll(/\n{3,}/g, "\n\n")
       .trim(),
     address: addresses[0] ?? null,
-    file: places[0]?.file ?? null,
-    line: places[0]?.line ?? null,
+    file: place?.file ?? null,
+    line: place?.line ?? null,
     code: rest
-      .filter(isCode)
+      .filter((line) => !isOfAgent && isCode(line))
       .map((line) => line.replace(/^ {2}/, ""))
       .join("\n"),
   };

@@ -1,4 +1,5 @@
 /** The directory of a job's terraform: all that it may read and write, nothing of the agent's. */
+import { variablesFile } from "../../common/terraform-diagnostics.ts";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ClaimedJob } from "../../protocol/executions.ts";
@@ -26,9 +27,6 @@ export interface Workspace {
   /** The directories among them, the root first. */
   readonly folders: Readonly<Record<"root" | "source" | "home" | "temporary" | "artifact", string>>;
 }
-
-/** The file with the values of the variables that people have set. */
-export const variablesFile = "job.tfvars.json";
 
 /** The directory of a job's journal, log and runs. */
 export const jobDirectory = (workDir: string, jobId: string): string =>

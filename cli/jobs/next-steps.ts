@@ -96,7 +96,7 @@ function nextStep(
     .filter((name) => Object.hasOwn(job.config_snapshot?.variables ?? {}, name))
     .map(
       (name) =>
-        `The value of "${name}" is kept in the configuration. To change it, ${set} ${isSensitive(job, name) ? `--sensitive ${shellWord(name)} (JSON: --sensitive-json), which asks for it` : `--var ${shellWord(`${name}=VALUE`)}`}; to remove it, run: windlass configurations update ${shellWord(nameIn(job))} --unset ${name}${teamWords(api.team)}`,
+        `The value of "${name}" is kept in the configuration. To change it, ${set} ${isSensitive(job, name) ? `--sensitive ${shellWord(name)} (JSON: --sensitive-json), which asks for it` : `--var ${shellWord(`${name}=VALUE`)}, for a list, a map or an object as JSON`}; to remove it, run: windlass configurations update ${shellWord(nameIn(job))} --unset ${name}${teamWords(api.team)}`,
     );
   const variables = failedBy(job, "missing_variables") ? named : [];
   if (variables.length === 0) {
@@ -113,7 +113,8 @@ function nextStep(
   const secrets = variables.map((name) => `--sensitive ${shellWord(name)}`).join(" or ");
   const secret = `For a secret, pass ${secrets} instead: it asks for the value.`;
   const file = `If a file has the values, ${setByFile} --var-file FILE`;
-  return `To set the ${what}, ${set} ${options}\n${secret}\n${file}`;
+  const json = "For a list, a map or an object, VALUE is JSON.";
+  return `To set the ${what}, ${set} ${options}\n${json}\n${secret}\n${file}`;
 }
 
 /** Whether the job failed because of another change, which needs no repair. */

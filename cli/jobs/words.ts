@@ -104,16 +104,22 @@ export const endWords = {
   CANCELLED: "was cancelled",
 } as const satisfies Partial<Readonly<Record<JobStatus, string>>>;
 
-/**
- * The outcome in a sentence. Of terraform's errors, which the log has shown, it names only the
- * command that failed.
- */
+/** Characters of an error that the log has. */
+const errorLimit = 300;
+
+const inShort = (message: string | null): string | null =>
+  message === null || message.length <= errorLimit
+    ? message
+    : `${message.slice(0, errorLimit).toWellFormed()}…`;
+
+/** The outcome in a sentence. Of terraform's errors, which the log has shown, the first in short. */
 export function outcomeText(job: Job): string {
   const took = runTime(job);
   const time = took === undefined ? "" : ` after ${took}`;
   // The log shows terraform's errors. That of an overtaken plan decides what to do.
   const isWhole = job.log_complete === false || failedBy(job, "plan_overtaken");
-  const reason = isWhole ? job.error_message : (job.failure?.summary ?? job.error_message);
+  const hasErrors = !isWhole && job.failure?.summary !== undefined;
+  const reason = hasErrors ? inShort(job.error_message) : job.error_message;
   const { status } = job;
   const isOpen = status === "QUEUED" || status === "PROCESSING";
   const end = isOpen ? "has not ended" : endWords[status];

@@ -92,3 +92,28 @@ test("terraformErrorsIn leaves out the error of init that only announces others"
     "╷\n│ Error: Terraform encountered problems during initialisation, including problems\n│ with the configuration, described below.\n│ \n│ The Terraform configuration must be valid.\n╵\n";
   expect(terraformErrorsIn(announced + apply)).toEqual(terraformErrorsIn(apply));
 });
+
+test("an error in a value that the agent has passed on names no file of the agent", () => {
+  const text = [
+    "╷",
+    "│ Error: Invalid value for input variable",
+    "│ ",
+    "│   on ../job.tfvars.json line 1:",
+    '│    1: {"b":"x"}',
+    "│ ",
+    "│ The given value is not suitable for var.b declared at main.tf:1,1-13: list",
+    "│ of string required.",
+    "╵",
+  ].join("\n");
+  expect(terraformErrorsIn(text)).toEqual([
+    {
+      summary: "Invalid value for input variable",
+      detail:
+        "The given value is not suitable for var.b declared at main.tf:1,1-13: list\nof string required.",
+      address: null,
+      file: null,
+      line: null,
+      code: "",
+    },
+  ]);
+});

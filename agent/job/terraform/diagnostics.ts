@@ -4,7 +4,7 @@ import { kibibyte } from "../../../common/units.ts";
 import type { FailureKind } from "../../../protocol/job-failure.ts";
 import { failureVariablesLimit } from "../../../protocol/limits.ts";
 import { StepFailedError } from "../context.ts";
-import { variablesFile } from "../workspace.ts";
+import { variablesFile } from "../../../common/terraform-diagnostics.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /** Errors are on stderr, which is short; the output of a provider that floods it is cut here. */

@@ -7,7 +7,6 @@ import type { JobWarning } from "../../../protocol/job-warnings.ts";
 import { jobWarningLimits as limits } from "../../../protocol/limits.ts";
 import type { JobContext } from "../context.ts";
 import { maskerOf } from "../secrets.ts";
-import { variablesFile } from "../workspace.ts";
 
 /** Terraform prints warnings at its end, before at most its outputs. */
 const readLimit = 512 * kibibyte;
@@ -35,9 +34,7 @@ export async function warningsOf(context: Known): Promise<JobWarning[]> {
       summary: shown(summary, limits.summary),
       ...(detail === "" ? {} : { detail: shown(detail, limits.detail) }),
       ...(address === null ? {} : { address: shown(address, limits.place) }),
-      ...(file === null || line === null || file.endsWith(`/${variablesFile}`)
-        ? {}
-        : { file: shown(file, limits.place), line }),
+      ...(file === null || line === null ? {} : { file: shown(file, limits.place), line }),
     }));
   const once = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
   return [...once.values()].slice(0, limits.count);

@@ -139,6 +139,7 @@ const planOf = ({ job, plan, deployment }: JobViewModel): Html | null => {
     applied,
     deployment: applied ?? deployed,
     options: job.plan_options,
+    isLogRemoved: job.log_pruned_at !== null,
   });
 };
 

@@ -49,10 +49,13 @@ interface PlanViewModel {
   /** That job, also on the page of the PLAN. */
   readonly deployment: Pick<Job, "status"> | undefined;
   readonly options: PlanOptions | null | undefined;
+  /** Whether retention has removed the log of the job. */
+  readonly isLogRemoved?: boolean;
 }
 
 export const planView = (model: PlanViewModel): Html => {
-  const { name, plan, tense, applied, deployment, options } = model;
+  const { name, plan, tense, applied, deployment, options, isLogRemoved } = model;
+  const where = isLogRemoved ? "the log, which had them, was removed" : "the log has them";
   const { counts, changes, outputs, drift } = plan;
   const checks = shownChecks(plan);
   const changed = outputs.filter(({ action }) => action !== "none");
@@ -61,7 +64,8 @@ export const planView = (model: PlanViewModel): Html => {
     <h2 id="plan-title">${titles[tense]}</h2>
     ${plan.applyable ? null : html`<p>${nothingText(options)}</p>`}
     ${counts.only === undefined || changed.length > 0 ? null : html`<p>${onlySentence[counts.only]}</p>`}
-    ${countsView(plan, tense)} ${changes.length === 0 ? null : toolsOf(plan)}
+    ${countsView(plan, tense)} ${changes.length === 0 ? null : tools}
+    ${plan.truncated ? html`<p class="warning flow">${truncatedText(plan)}: ${where}.</p>` : null}
     ${plan.complete ? null : html`<p class="warning">${partialPlanText(deployment)}</p>`}
     ${
       changes.length === 0
@@ -70,7 +74,7 @@ export const planView = (model: PlanViewModel): Html => {
             ${treeOf(changes).map((entry) => entryView(entry, { isShort: changes.length <= openUpTo, isOver }))}
           </ul>`
     }
-    ${more(plan.changes_omitted, "changes; the log has all of them")}
+    ${more(plan.changes_omitted, `changes; ${where}`)}
     ${
       changed.length === 0
         ? null
@@ -170,20 +174,17 @@ const markdownOf = (text: string): Html =>
   </details>`;
 
 /** What a script does: search, and the text to copy. */
-const toolsOf = (plan: PlanSummary): Html =>
-  html`<div class="tools" hidden>
-      <input type="search" name="find" aria-label="Search the changes" placeholder="Search" />
-      <button type="button" class="quiet" name="unfold">Unfold all</button>
-      <button type="button" class="quiet" name="copy">Copy as Markdown</button>
-      <output></output>
-    </div>
-    ${
-      plan.truncated
-        ? html`<p class="warning flow">
-            This plan is too large to be shown in full. The log has all of it.
-          </p>`
-        : null
-    }`;
+const tools = html`<div class="tools" hidden>
+  <input type="search" name="find" aria-label="Search the changes" placeholder="Search" />
+  <button type="button" class="quiet" name="unfold">Unfold all</button>
+  <button type="button" class="quiet" name="copy">Copy as Markdown</button>
+  <output></output>
+</div>`;
+
+const truncatedText = ({ changes_omitted }: PlanSummary): string =>
+  changes_omitted > 0
+    ? "This plan has more changes than are shown here"
+    : "Some values of this plan are too large to be shown here";
 
 /** Up to so many are open at once: a plan is understood before it is read. */
 const openUpTo = 30;

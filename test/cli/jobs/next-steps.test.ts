@@ -56,18 +56,18 @@ test("a job that ended without success says what exists and what to do", async (
     'plan failed (exit code 1): main.tf:1: No value for required variable: The root module input variable "region" is not set, and has no default value.';
   const failure = { kind: "missing_variables", variables: ["region"] };
   expect(await end("PLAN", "FAILED", { error_message, failure })).toBe(
-    "No resource was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
+    "No resource was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a list, a map or an object, VALUE is JSON.\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
   );
   const two = { ...failure, variables: ["region", "size"] };
   expect(await end("PLAN", "FAILED", { error_message, failure: two })).toBe(
-    "No resource was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
+    "No resource was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a list, a map or an object, VALUE is JSON.\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
   );
   const unsuitable = { kind: "unsuitable_variables", variables: ["size"] };
   const variables = { size: { value: "x" } };
   const params = { name: configuration_id };
   await user.client.call("updateConfiguration", { params, body: { variables } });
   expect(await end("PLAN", "FAILED", { failure: unsuitable })).toBe(
-    `No resource was changed. Once the cause is removed, run windlass up again.\nThe value of "size" is kept in the configuration. To change it, add to the command: --var 'size=VALUE'; to remove it, run: windlass configurations update network --unset size`,
+    `No resource was changed. Once the cause is removed, run windlass up again.\nThe value of "size" is kept in the configuration. To change it, add to the command: --var 'size=VALUE', for a list, a map or an object as JSON; to remove it, run: windlass configurations update network --unset size`,
   );
   const late = await end("PLAN", "FAILED", { failure: { kind: "timed_out" } });
   expect(late).toBe(
@@ -138,7 +138,7 @@ test("a job that ended without success says what exists and what to do", async (
     `No resource was changed. To go on, run: windlass jobs retry ${id} --wait`,
   );
   expect(await nextSteps(run, { ...cancelled, failure })).toBe(
-    "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, run: windlass configurations update network --var-file FILE",
+    "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a list, a map or an object, VALUE is JSON.\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, run: windlass configurations update network --var-file FILE",
   );
   expect(await nextSteps(run, { ...packed, failure })).toMatch(
     /\nIf a file has the values, run: windlass configurations update network --dir DIRECTORY --var-file FILE$/,

@@ -18,12 +18,15 @@ const failed = (
     log_complete,
   } as unknown as Job);
 
-test("the outcome of a job does not repeat terraform's errors, which its log has", () => {
+test("the outcome of a job has the first of terraform's errors, in short if the log has it", () => {
   const message = "plan failed (exit code 1): main.tf:3: no such thing";
   const failure = { kind: "command", summary: "plan failed (exit code 1)" };
   expect(failed(message, true, failure)).toBe(
-    'The plan of "app" failed after 1s: plan failed (exit code 1).',
+    'The plan of "app" failed after 1s: plan failed (exit code 1): main.tf:3: no such thing.',
   );
+  const long = `${message} ${"x".repeat(1000)} end`;
+  expect(failed(long, true, failure)).toMatch(/main\.tf:3: no such thing x{200,300}….?$/);
+  expect(failed(long, false, failure)).toContain("x end");
   expect(failed(message, false, failure)).toContain("no such thing");
   // A runner that reports no failure, or one of a kind that this client does not know.
   expect(failed(message)).toContain("no such thing");

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { errorsIn, failureOf, ofWithheld } from "../../../../agent/job/terraform/diagnostics.ts";
-import { variablesFile } from "../../../../agent/job/workspace.ts";
+import { variablesFile } from "../../../../common/terraform-diagnostics.ts";
 import { fixtureFiles } from "../../../helpers/agent/fixtures.ts";
 import { folderForFile } from "../../../helpers/machine/folders.ts";
 

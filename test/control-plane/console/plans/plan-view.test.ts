@@ -149,3 +149,14 @@ test("hostile text in a difference is only text, and a large one is not searched
   const tooLong = linesOf("x\n".repeat(401))!;
   expect(lineDiff(tooLong, ["y"])).toBe(null);
 });
+
+test("a plan of which something is left out says what, and whether the log has it", () => {
+  const warning = (plan: object, more: object = {}) =>
+    texts(view({ truncated: true, ...plan }, more), ".warning.flow");
+  expect(warning({})).toEqual([
+    "Some values of this plan are too large to be shown here: the log has them.",
+  ]);
+  expect(warning({ changes_omitted: 2 }, { isLogRemoved: true })).toEqual([
+    "This plan has more changes than are shown here: the log, which had them, was removed.",
+  ]);
+});
