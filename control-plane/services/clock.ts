@@ -1,5 +1,10 @@
 /** What is measured from stored times must not change with a step of the wall clock. */
-import { clampFuture, isAnyInFuture, moveTimes } from "../store/operations/clock-steps.ts";
+import {
+  clampDue,
+  clampFuture,
+  isAnyInFuture,
+  moveTimes,
+} from "../store/operations/clock-steps.ts";
 import { findNow } from "../store/operations/now.ts";
 import type { Context } from "./context.ts";
 
@@ -82,7 +87,10 @@ export async function settleClock({
   if (store.isShared) return false;
   return store.write(async (tx) => {
     const isAhead = await isAnyInFuture(tx, now());
-    if (isAhead) await clampFuture(tx, now());
+    if (isAhead) {
+      await clampFuture(tx, now());
+      await clampDue(tx, now());
+    }
     return isAhead;
   });
 }

@@ -2,6 +2,7 @@
  * The wall clock steps by a day: a living worker stays ONLINE, a silent one is detected on time,
  * and nothing waits for the length of the step.
  */
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
@@ -17,7 +18,7 @@ import {
   setRows,
   startPlane,
 } from "../helpers/plane/plane.ts";
-import { addOwner, type Owner } from "../helpers/plane/rows.ts";
+import { addOwner, addRows, type Owner } from "../helpers/plane/rows.ts";
 
 const day = 24 * 3600_000;
 const seconds = (milliseconds: number) => String(milliseconds / 1000);
@@ -112,6 +113,55 @@ describe.each([
     near(after.claimed_at, before - 120_000 + step);
     const { expires_at } = await readRow(plane, "cli_logins");
     near(expires_at, before + 600_000 + step);
+  });
+});
+
+describe("the next look at a code host", () => {
+  const connection = (at: number, more: object = {}) => ({
+    id: randomUUID(),
+    owner_id: owner.id,
+    name: randomUUID(),
+    kind: "forgejo" as const,
+    base_url: "http://localhost:1",
+    api_url: "http://localhost:1",
+    account: null,
+    status_name: "windlass",
+    poll_seconds: 60,
+    secrets: "{}",
+    last_event_at: null,
+    last_poll_at: at,
+    poll_at: at + 60_000,
+    busy_until: 0,
+    quiet_until: at + 600_000,
+    error: null,
+    error_since: null,
+    created_at: at,
+    updated_at: at,
+    ...more,
+  });
+
+  it.each([day, -day])("is as far away after a step of %d milliseconds", async (by) => {
+    const { store, clock } = plane.context;
+    const before = clock.now();
+    const row = connection(before);
+    await addRows(store, "connections", row);
+    const { poll_at, quiet_until } = row;
+    stepClock(by);
+    await vi.waitFor(() => expect(Math.abs(clock.now() - before)).toBeGreaterThan(day / 2), 10_000);
+    const after = await readRow(plane, "connections", { id: row.id });
+    expect(Math.abs(after.poll_at - by - poll_at)).toBeLessThan(10_000);
+    expect(Math.abs(after.quiet_until - by - quiet_until)).toBeLessThan(10_000);
+  });
+
+  it("is due at once if the clock stepped back while the server was stopped", async () => {
+    const { context } = plane;
+    const row = connection(context.now() + day);
+    await addRows(context.store, "connections", row);
+    expect(await settleClock(context)).toBe(true);
+    const { poll_at, last_poll_at, quiet_until } = await readRow(plane, "connections");
+    for (const at of [poll_at, last_poll_at, quiet_until - 3600_000])
+      expect(at).toBeLessThanOrEqual(context.now());
+    expect(await settleClock(context)).toBe(false);
   });
 });
 
