@@ -65,6 +65,11 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./commands/pull-requests.ts")).pullRequestsCommand(),
     },
     {
+      name: "notifications",
+      description: "events by webhook, Slack, Teams or e-mail",
+      load: async () => (await import("./commands/notifications.ts")).notificationsCommand(),
+    },
+    {
       name: "jobs",
       description: "plans, deployments and destructions",
       load: async () => (await import("./commands/jobs.ts")).jobsCommand(),

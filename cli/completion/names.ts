@@ -42,6 +42,8 @@ const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
     ]),
   connections: async (api) =>
     (await api.call("listConnections")).connections.map(({ name, kind }) => [name, kind]),
+  notifications: async (api) =>
+    (await api.call("listNotifications")).notifications.map(({ name, to }) => [name, to.kind]),
   jobs: (api) => jobsOf(api, {}),
   approvals: (api) => jobsOf(api, { waiting_for_me: true }),
 };

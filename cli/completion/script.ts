@@ -15,6 +15,7 @@ const kinds = [
   "workers",
   "identities",
   "connections",
+  "notifications",
   "jobs",
   // Deployments that the user can approve.
   "approvals",

@@ -1,12 +1,7 @@
 import { expect, test } from "vitest";
 import { auditActions } from "../../protocol/audit.ts";
-import {
-  eventNames,
-  eventSelections,
-  happenings,
-  happeningWords,
-  selects,
-} from "../../protocol/notification-events.ts";
+import { happenings, happeningWords } from "../../protocol/happenings.ts";
+import { eventNames, eventSelections, selects } from "../../protocol/notification-events.ts";
 import { CreateNotification } from "../../protocol/notifications.ts";
 import { validatorOf } from "../../control-plane/domain/validator-of.ts";
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { validatorOf } from "../../../../control-plane/domain/validator-of.ts";
 import { eventText } from "../../../../control-plane/services/notifications/event-text.ts";
-import { happenings, NotificationEvent } from "../../../../protocol/notification-events.ts";
+import { happenings } from "../../../../protocol/happenings.ts";
+import { NotificationEvent } from "../../../../protocol/notification-events.ts";
 import { root } from "../../../helpers/project/source-files.ts";
 
 const page = readFileSync(join(root, "docs/notifications.md"), "utf8");
