@@ -16,6 +16,7 @@ import { jobPages } from "./jobs/job-routes.ts";
 import { appPages } from "./connections/app-routes.ts";
 import { connectionPages } from "./connections/connection-routes.ts";
 import { jobsPages } from "./jobs/jobs-routes.ts";
+import { notificationPages } from "./notifications/notification-routes.ts";
 import { inTeam, teamOf } from "./page/in-space.ts";
 import { sendPage } from "./page/layout.ts";
 import { oauthRoutes } from "./people/oauth-routes.ts";
@@ -69,6 +70,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     variableSetPages(signedIn, context);
     connectionPages(signedIn, context);
     appPages(signedIn, context);
+    notificationPages(signedIn, context);
     pullRequestPages(signedIn, context);
     jobsPages(signedIn, context);
     jobPages(signedIn, context);

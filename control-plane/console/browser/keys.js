@@ -15,6 +15,7 @@ const places = /** @type {const} */ ({
   i: ["/identities", "Identities"],
   v: ["/variable-sets", "Variable sets"],
   c: ["/connections", "Connections"],
+  n: ["/notifications", "Notifications"],
   t: ["/teams", "Teams"],
   a: ["/audit", "Audit"],
   s: ["/settings", "Settings"],

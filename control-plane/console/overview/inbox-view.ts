@@ -15,6 +15,7 @@ import type {
 } from "../../services/configurations/attention.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import type { BrokenConnection } from "../../services/connections/attention.ts";
+import type { FailingRule } from "../../services/notifications/attention.ts";
 import { lastFailed } from "../configurations/failed-view.ts";
 import { linkTo, nameOf } from "../jobs/job-table.ts";
 import { html, type Html } from "../page/html.ts";
@@ -29,6 +30,8 @@ export interface Inbox {
   readonly warned: readonly WarnedConfiguration[];
   readonly locked: readonly LockedConfiguration[];
   readonly broken: readonly BrokenConnection[];
+  /** Rules whose notifications do not arrive. */
+  readonly silent: readonly FailingRule[];
   readonly queued: readonly JobSummary[];
   readonly workers: readonly Worker[];
 }
@@ -44,7 +47,7 @@ const isStuck = ({ waiting_reason: reason, needs_approval }: JobSummary): boolea
 
 /** What waits for the reader, failed, is locked, is broken, is stuck or is offline. */
 export const itemsOf = (
-  { forCaller, failed, warned, locked, broken, queued, workers }: Inbox,
+  { forCaller, failed, warned, locked, broken, silent, queued, workers }: Inbox,
   now: string,
 ): Html[] => [
   ...forCaller.jobs.map((job) =>
@@ -91,6 +94,16 @@ export const itemsOf = (
           >${message}</span
         >`,
       ["Repair", `/connections/${id}`],
+    ),
+  ),
+  ...silent.map(({ id, name, enabled, message, since }) =>
+    item(
+      "FAILED",
+      "bell",
+      html`<a href="/notifications/${id}"><strong>${name}</strong></a>
+        ${enabled ? "Notifications have been failing" : "The rule has been disabled, and nothing sent,"}
+        for ${between(since, now)}.<span class="soft clamp">${message}</span>`,
+      ["Repair", `/notifications/${id}`],
     ),
   ),
   ...queued

@@ -8,6 +8,7 @@ import {
   listWarnedConfigurations,
 } from "../../services/configurations/attention.ts";
 import { listBrokenConnections } from "../../services/connections/attention.ts";
+import { listFailingRules } from "../../services/notifications/attention.ts";
 import { listTiles } from "../../services/configurations/tiles.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
 import { findLastLine, findSteps } from "../../services/logs/progress.ts";
@@ -40,6 +41,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       warned,
       locked,
       broken,
+      silent,
       workers,
       runningCount,
       queuedCount,
@@ -52,6 +54,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       listWarnedConfigurations(context, caller, inboxLimit),
       listLockedConfigurations(context, caller, inboxLimit),
       listBrokenConnections(context, caller, inboxLimit),
+      listFailingRules(context, caller, inboxLimit),
       listWorkers(context, caller, undefined, searched),
       count("PROCESSING"),
       count("QUEUED"),
@@ -68,6 +71,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       warned,
       locked,
       broken,
+      silent,
       workers,
       runningCount,
       queuedCount,

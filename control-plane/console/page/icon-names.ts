@@ -1,6 +1,7 @@
 /** The icons of the set (Lucide) that the pages use. */
 export const iconNames = [
   "ban",
+  "bell",
   "box",
   "braces",
   "cable",

@@ -34,6 +34,7 @@ const entries = [
   ["/identities", "Identities", "key-round"],
   ["/variable-sets", "Variable sets", "braces"],
   ["/connections", "Connections", "cable"],
+  ["/notifications", "Notifications", "bell"],
   ["/audit", "Audit", "scroll-text"],
   ["/settings", "Settings", "settings"],
 ] as const;

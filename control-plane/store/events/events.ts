@@ -25,9 +25,10 @@ export const insertEvent = statement<NewEvent & Selections>((db, row) => {
     where exists (
       select 1 from notification_rules as rule indexed by notification_rules_owner
       where rule.owner_id = ${row.owner_id} and (rule.enabled = 1 or cast(${row.type} as text) = 'ping') and ${wants(row)}
-        and (cast(${row.rule_id} as text) is null or rule.id = ${row.rule_id})
-        and (rule.spec_id is null or rule.spec_id = ${row.spec_id})
-        and (rule.zone_id is null or rule.zone_id = ${zone}))
+        and (case when cast(${row.rule_id} as text) is null
+          then (rule.spec_id is null or rule.spec_id = ${row.spec_id})
+            and (rule.zone_id is null or rule.zone_id = ${zone})
+          else rule.id = ${row.rule_id} end))
     on conflict do nothing`;
   return { compile: () => query.compile(db) };
 });

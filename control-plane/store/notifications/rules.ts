@@ -34,6 +34,20 @@ export const findRuleByName = statement<{ name: string; owner: string }, { id: s
       .where("name", "=", name),
 );
 
+/** Those whose deliveries fail, or that the server has disabled, the longest first. */
+export const findFailingRules = statement<
+  { owner: string; limit: number },
+  Pick<RuleRow, "id" | "name" | "enabled" | "error" | "error_since" | "updated_at">
+>((db, { owner, limit }) =>
+  db
+    .selectFrom(notificationRulesBy("notification_rules_owner"))
+    .select(["id", "name", "enabled", "error", "error_since", "updated_at"])
+    .where("owner_id", "=", owner)
+    .where("error", "is not", null)
+    .orderBy("error_since")
+    .limit(limit),
+);
+
 export function listRules(
   { sql: db }: Queries,
   owner: string,

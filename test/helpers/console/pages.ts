@@ -15,6 +15,8 @@ export const pagesOf = (
   ...places,
   connections: "/connections",
   "connection-new": "/connections/new",
+  notifications: "/notifications",
+  "notification-new": "/notifications/new",
   "pull-requests": "/pull-requests",
   jobs: "/jobs",
   ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),

@@ -15,6 +15,7 @@ import { emptySummary } from "../plane/plan-summaries.ts";
 import { addJob, addRows } from "../plane/rows.ts";
 import type { SampleUser } from "../plane/sample-data.ts";
 import { addSampleChanges } from "./sample-changes.ts";
+import { addSampleNotifications } from "./sample-notifications.ts";
 import { addMember, addTeamSpec, callsWithin } from "../people/teams.ts";
 
 /** Creates them and returns name and path of each page. */
@@ -101,7 +102,9 @@ export async function addSamplePages(
   }
   await nameWorkers(plane, client);
   const changes = await addSampleChanges(plane, fixture, { spec: id, name: "payments" });
+  const notifications = await addSampleNotifications(plane, fixture);
   return {
+    ...notifications,
     zones: "/zones",
     zone: `/zones/${fixture.owner.zone}`,
     "zone-with-sets": `/zones/${finance}`,
