@@ -70,14 +70,13 @@ export const destinationFields = (form: Form, kind: NotificationKind | null): Ht
 
 const ticked = Object.entries(happenings).filter(([name]) => name !== "ping");
 
+const isTicked = (event: string): boolean => ticked.some(([name]) => name === event);
+
 /** What the ticks cannot say goes into the text. */
-export const eventFields = (events: readonly string[]) => {
-  const isTicked = (event: string): boolean => ticked.some(([name]) => name === event);
-  return {
-    events: events.filter(isTicked),
-    more_events: events.filter((event) => !isTicked(event)).join("\n"),
-  };
-};
+export const eventFields = (events: readonly string[]) => ({
+  events: events.filter(isTicked),
+  more_events: events.filter((event) => !isTicked(event)).join("\n"),
+});
 
 export const eventsField = (form: Form): Html => {
   const chosen = form.all("events");

@@ -147,8 +147,8 @@ const scopeView = ({ zone_id, configuration_id }: Notification, places: readonly
 function deliveriesView({ deliveries, hasMore, now }: NotificationViewModel, path: string): Html {
   if (deliveries.length === 0) return html`<p class="soft">None yet. A test sends one now.</p>`;
   return html`${table(
-    "Last deliveries",
-    ["Event", "Status", "Sent", "Answer", "Took", "Next attempt", ""],
+    "Deliveries, newest first",
+    ["Event", "Status", "Sent", "Answer", "Took", "Next attempt", "Repeat"],
     deliveries.map((one) => [
       html`<code>${one.event}</code>`,
       deliveryBadge(one),

@@ -37,8 +37,16 @@ test("a webhook is made, tested, changed and deleted, and its secret is shown on
   const wrong = await ada.run(...create, "ops", "--to", "webhook", "--url", url, "--event", "jobs");
   expect(wrong.stderr).toContain("the name of an event such as job.failed");
   const made = await ada.run(
-    ...[...create, "ops", "--to", "webhook", "--url", url],
-    ...["--event", "job.*", "--event", "approval.needed"],
+    ...create,
+    "ops",
+    "--to",
+    "webhook",
+    "--url",
+    url,
+    "--event",
+    "job.*",
+    "--event",
+    "approval.needed",
   );
   expect(made).toMatchObject({ exitCode: 0 });
   expect(made.stdout).toMatch(/^secret {3}whsec_[\w+/]{43}=$/m);
@@ -100,7 +108,7 @@ test("the address of a channel comes from stdin, and is shown nowhere", async ()
   expect(exitCode).toBe(0);
   const shown = await ada.run("notifications", "show", "alerts");
   expect(shown.stdout).toContain(`to             slack, 127.0.0.1:${receiver.port}`);
-  expect(`${String(stdout)}${String(stderr)}${shown.stdout}`).not.toContain("s3cret");
+  expect(`${String(stdout)}${String(stderr)}${String(shown.stdout)}`).not.toContain("s3cret");
   await ada.run("notifications", "test", "alerts");
   expect(JSON.parse(got.at(-1)?.body ?? "")).toMatchObject({
     text: "This is a test of a notification rule.",
