@@ -14,6 +14,8 @@ import { startHeldApply } from "../helpers/agent/held-apply.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 import { makeCertificate } from "../helpers/network/certificate.ts";
+import { recordRequests, sendBytes } from "../helpers/network/seen-requests.ts";
+import { smuggledFrom, smugglingAttempts } from "../helpers/network/smuggled-requests.ts";
 import { freePort } from "../helpers/network/free-port.ts";
 import { openPerson } from "../helpers/people/sign-in.ts";
 import { addTestUser } from "../helpers/people/user.ts";
@@ -168,6 +170,18 @@ describe.for(names)("behind %s", (name) => {
     await machine?.[Symbol.asyncDispose]();
     if (proxy) await stop();
     await behind?.close();
+  });
+
+  test("no request arrives that the proxy has not seen", async () => {
+    const ca = readFileSync(join(path, "cert.pem"));
+    for (const [what, text] of smugglingAttempts) {
+      using seen = recordRequests();
+      await sendBytes(plane.url, text, ca);
+      const from = seen.requests.map(({ headers }) => headers["x-forwarded-for"] ?? "none");
+      // Each proxy sets the address that it has seen.
+      const unseen = from.filter((one) => one === "none" || one.includes(smuggledFrom));
+      expect([what, unseen]).toEqual([what, []]);
+    }
   });
 
   test("forms of the console are accepted", async () => {
