@@ -1,4 +1,10 @@
-import { Connection, ConnectionCheck, WebhookSecret } from "../../../protocol/connections.ts";
+import {
+  Connection,
+  ConnectionCheck,
+  CreateConnection,
+  UpdateConnection,
+  WebhookSecret,
+} from "../../../protocol/connections.ts";
 import { at, example, ids } from "./example.ts";
 
 export const connectionExamples = [
@@ -16,6 +22,16 @@ export const connectionExamples = [
     error: null,
     created_at: at(2),
     updated_at: at(2),
+  }),
+  example(CreateConnection, {
+    name: "git.example.com",
+    kind: "forgejo",
+    base_url: "https://git.example.com",
+    credential: "5f0c7d1e2b3a4c4d8e5f6a7b8c9d0e1f2a3b4c5d",
+  }),
+  example(UpdateConnection, {
+    credential: "6a7b8c9d0e1f2a3b4c5d5f0c7d1e2b3a4c4d8e5f",
+    poll_seconds: 600,
   }),
   example(ConnectionCheck, {
     account: "windlass-bot",
