@@ -9,8 +9,10 @@ import {
   UpdateZone,
   Zone,
 } from "./configurations.ts";
+import { DriftStatus } from "./drift.ts";
 import { endpoint } from "./endpoint.ts";
 import { about, ContentDigest, Name, NextCursor, Paging, Uuid } from "./fields.ts";
+import { Job } from "./jobs.ts";
 import { archiveLimit } from "./limits.ts";
 
 const configurationParams = { name: about(Name, "The name or id of the configuration.") };
@@ -56,7 +58,10 @@ export const configurationEndpoints = {
   listConfigurations: endpoint("GET /api/cli/configurations", {
     summary: "List all configurations",
     permission: "read",
-    query: Paging,
+    query: {
+      ...Paging,
+      drift: Type.Optional(about(DriftStatus, "Only those with this status of drift.")),
+    },
     answer: Type.Object({ configurations: Type.Array(Configuration), next_cursor: NextCursor }),
   }),
   createConfiguration: endpoint("POST /api/cli/configurations", {
@@ -115,6 +120,17 @@ export const configurationEndpoints = {
       ),
     },
     refusals: ["configuration_busy", "configuration_not_empty", "state_conflict", "state_locked"],
+  }),
+  checkDrift: endpoint("POST /api/cli/configurations/{name}/check-drift", {
+    summary: "Queue a check whether the infrastructure still is what was deployed",
+    description:
+      "The check is a PLAN with `refresh_only` and `deployed`. It changes nothing, and the status of the configuration stays. A check that already waits or runs is returned instead.",
+    permission: "plan",
+    params: configurationParams,
+    status: 201,
+    also: { 200: "A check already waits or runs." },
+    answer: Job,
+    refusals: ["not_deployed", "quota_exceeded", "changed_meanwhile", "too_many_requests"],
   }),
   getConfigurationByProjectName: endpoint(
     "GET /api/cli/configurations/by-project-name/{project_name}",

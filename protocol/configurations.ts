@@ -2,6 +2,7 @@
 import { Type, type Static } from "typebox";
 import { shownApproval, writtenApproval } from "./approvals.ts";
 import { Backend, Deployed, StateBackend } from "./deployed.ts";
+import { Drift } from "./drift.ts";
 import { FailedJob } from "./failed-job.ts";
 import {
   about,
@@ -263,6 +264,7 @@ export const Configuration = Type.Object({
   ),
   approval: shownApproval,
   follow: shownFollow,
+  drift: Type.Optional(Drift),
   created_at: Timestamp,
   updated_at: Timestamp,
 });

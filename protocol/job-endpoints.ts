@@ -48,6 +48,7 @@ export const jobEndpoints = {
       "plan_is_stale",
       "plan_required",
       "no_deploy_configuration",
+      "not_deployed",
       "quota_exceeded",
       "changed_meanwhile",
       "too_many_requests",
@@ -168,6 +169,7 @@ export const jobEndpoints = {
     refusals: [
       "job_not_retryable",
       "no_deploy_configuration",
+      "not_deployed",
       "plan_required",
       "quota_exceeded",
       "changed_meanwhile",

@@ -22,7 +22,7 @@ import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { MergedCommits } from "./source-merge.ts";
 import { failedChecks, PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
-import { plannedFiles } from "./planned-files.ts";
+import { plannedFiles, shownFiles } from "./planned-files.ts";
 import { numbersNote } from "./values.ts";
 import { OptionalWaitingDetails, ShownWaitingReason } from "./waiting.ts";
 
@@ -188,10 +188,7 @@ export const Job = Type.Object({
     Nullable(Timestamp),
     "When retention removed the log. The job and its outcome are kept.",
   ),
-  own_source: about(
-    Type.Boolean(),
-    "Whether the job has another source than its configuration: a PLAN with `source`, or the DEPLOY of its plan, whose start makes that source the configuration's, with its `working_directory` and `var_files`.",
-  ),
+  ...shownFiles,
   plan_options: about(
     Nullable(PlanOptions),
     "How a PLAN, or the plan that a DEPLOY applies, differs from an ordinary plan.",

@@ -67,6 +67,18 @@ export const PlannedChange = Type.Object({
 });
 export type PlannedChange = Static<typeof PlannedChange>;
 
+export const DriftedResource = Type.Object({
+  address: Text,
+  action: PlanAction,
+  attributes: Type.Optional(
+    about(
+      Type.Array(PlannedAttribute, { maxItems: planAttributeCount }),
+      "The attributes that were changed: `before` as deployed, `after` as they are now. Counts towards the limit of all attributes. Older runners send none.",
+    ),
+  ),
+});
+export type DriftedResource = Static<typeof DriftedResource>;
+
 export const OutputChange = Type.Object({
   name: Text,
   action: PlanAction,
@@ -94,7 +106,7 @@ export const PlanSummary = Type.Object({
   changes: list(PlannedChange),
   changes_omitted: Count,
   /** What changed outside of terraform since the last apply. */
-  drift: list(Type.Object({ address: Text, action: PlanAction })),
+  drift: list(DriftedResource),
   drift_omitted: Count,
   outputs: list(OutputChange),
   outputs_omitted: Count,

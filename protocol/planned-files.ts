@@ -21,4 +21,24 @@ export const plannedFiles = {
     var_files,
     "With `source`: the variable files of it. Missing: the configuration's. Taken over with the source.",
   ),
+  deployed: Type.Optional(
+    about(
+      Type.Boolean(),
+      "PLAN: plan what is deployed, in place of what the configuration is now: the source, the engine and the plain values of the last DEPLOY that succeeded. Sensitive values and the environment are the present ones. With `refresh_only` and no other option it is a drift check.",
+    ),
+  ),
+};
+
+/** Of a job: whether it runs what is not its configuration's. */
+export const shownFiles = {
+  own_source: about(
+    Type.Boolean(),
+    "Whether the job has another source than its configuration: a PLAN with `source`, or the DEPLOY of its plan, whose start makes that source the configuration's, with its `working_directory` and `var_files`.",
+  ),
+  deployed: Type.Optional(
+    about(
+      Type.Boolean(),
+      "Whether a PLAN, or the plan that a DEPLOY applies, is of what was deployed before it and not of the configuration.",
+    ),
+  ),
 };

@@ -34,6 +34,7 @@ export const problemCodes = {
   job_started: [409, "The job has started"],
   log_gap: [409, "Log chunks are missing before this one"],
   not_job_holder: [409, "Another runner or attempt holds this job"],
+  not_deployed: [409, "Nothing is deployed that could be planned"],
   plan_already_used: [409, "The plan was already deployed"],
   plan_required: [409, "Only a plan can be deployed"],
   approval_not_needed: [409, "The job needs no approval"],

@@ -19,8 +19,15 @@ export const isDeployable = ({
 }: Answer<typeof endpoints.getPlanSummary>): boolean =>
   deploy_job_id === null && not_deployable === null && plan_summary?.applyable !== false;
 
-const requestOf = ({ plan_options, config_snapshot, assigned_worker_id, labels }: Job) => [
+const requestOf = ({
   plan_options,
+  deployed = false,
+  config_snapshot,
+  assigned_worker_id,
+  labels,
+}: Job) => [
+  plan_options,
+  deployed,
   config_snapshot?.source,
   config_snapshot?.working_directory,
   config_snapshot?.var_files,

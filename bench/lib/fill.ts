@@ -1,4 +1,5 @@
 /** Fills a data directory with users, workers and queued jobs before its server starts. */
+import { unchecked } from "../../control-plane/domain/drift.ts";
 import { approvalColumns } from "../../control-plane/domain/approvals.ts";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
@@ -125,6 +126,7 @@ export async function fill(dataDirectory: string, queued: number, held = 0): Pro
         failed_checks: null,
         outputs_omitted: 0,
         version: 0,
+        ...unchecked,
         ...approvalColumns(null),
       });
       await insertJob(

@@ -43,6 +43,8 @@ export interface JobRow {
   created_by: string | null;
   /** The id of that person; of a job of an access token, of the person who created the token. */
   creator_id: string | null;
+  /** 1 for a PLAN that only finds out whether what is deployed has drifted. */
+  drift_check: 0 | 1;
   /** 0 if known to delete and replace nothing: a DEPLOY whose complete plan summary says so. */
   destructive: 0 | 1;
   /** 1 while it waits for approvals (store/approvals/approvals.ts). */
@@ -105,6 +107,7 @@ export const newlyQueued = {
   status: "QUEUED",
   created_by: null,
   creator_id: null,
+  drift_check: 0,
   destructive: 1,
   unapproved: 0,
   worker_id: null,

@@ -29,6 +29,8 @@ export type StoredSnapshot = Partial<ConfigSnapshot> & {
   /** What is not the configuration's either. */
   readonly own_fields?: readonly (typeof ownFieldNames)[number][];
   readonly plan_options?: PlanOptions;
+  /** The DEPLOY that it is of, if it is not of the configuration as it is now. */
+  readonly deployed_of?: string;
   /** The names of its variables that come from variable sets, for the runner. */
   readonly set_variables?: readonly string[];
   /** For a DESTROY_WORKER: an earlier attempt may have destroyed some of its targets. */

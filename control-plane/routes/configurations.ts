@@ -13,13 +13,14 @@ import {
 } from "../services/configurations/configurations.ts";
 import { deleteConfiguration } from "../services/configurations/delete.ts";
 import { updateConfiguration } from "../services/configurations/update.ts";
+import { checkDrift } from "../services/drift/checks.ts";
 import type { Context } from "../services/context.ts";
 
 export const configurationRoutes = (context: Context) =>
   ({
-    listConfigurations: async ({ caller }) =>
+    listConfigurations: async ({ caller, query }) =>
       listById(
-        (before, limit) => listConfigurationIds(context, caller, before, limit),
+        (before, limit) => listConfigurationIds(context, caller, query.drift, before, limit),
         (id) => writeConfiguration(context, caller, id),
       ),
     createConfiguration: ({ caller, body }) => createConfiguration(context, caller, body),
@@ -30,6 +31,8 @@ export const configurationRoutes = (context: Context) =>
       updateConfiguration(context, caller, params.name, body),
     deleteConfiguration: ({ caller, params, query }) =>
       deleteConfiguration(context, caller, params.name, query.keep_resources_of),
+    checkDrift: ({ caller, params, reply }) =>
+      sendStored(reply, checkDrift(context, caller, params.name)),
     uploadArchive: ({ caller, body, reply }) =>
       sendStored(reply, uploadArchive(context, caller, body)),
     downloadSource: async ({ caller, params, request, reply }) =>

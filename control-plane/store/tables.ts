@@ -9,6 +9,7 @@ import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { StreamType } from "../../protocol/jobs.ts";
 import type { ApprovalColumns, ApprovalRow } from "../domain/approvals.ts";
+import type { DriftColumns } from "../domain/drift.ts";
 import type { JobRow } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";
 import type {
@@ -53,7 +54,7 @@ export interface ZonesTable {
   updated_at: Millis;
 }
 
-export interface SpecsTable extends ApprovalColumns {
+export interface SpecsTable extends ApprovalColumns, DriftColumns {
   id: string;
   owner_id: string;
   zone_id: string;

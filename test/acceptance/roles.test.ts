@@ -44,6 +44,8 @@ const otherwise: Record<string, number> = {
   "GET /api/cli/access-tokens/current": 404,
   "GET /api/cli/repositories/:git_provider": 409,
   "DELETE /api/cli/teams/:slug": 409,
+  // Nothing is deployed.
+  "POST /api/cli/configurations/:name/check-drift": 409,
   // For the people whom WINDLASS_OPERATORS names.
   "GET /operator": 404,
   "POST /operator/people/:user/sign-out": 404,

@@ -32,6 +32,7 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "POST /api/cli/configurations": "user deployer",
   "GET /api/cli/configurations/:name": "user viewer",
   "PATCH /api/cli/configurations/:name": "user deployer",
+  "POST /api/cli/configurations/:name/check-drift": "user planner",
   "DELETE /api/cli/configurations/:name": "user admin",
   "GET /api/cli/configurations/by-project-name/:project_name": "user viewer",
   "POST /api/cli/archives": "user planner",

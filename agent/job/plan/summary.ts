@@ -78,15 +78,26 @@ export class PlanSummarizer {
 
   #attributes(action: PlanAction, change: Change): PlannedAttribute[] {
     if (action === "none" || action === "forget") return [];
-    const share = action === "create" || action === "delete" ? 0.5 : 1;
+    return this.#take(change, action === "create" || action === "delete" ? 0.5 : 1);
+  }
+
+  #take(change: Change, share: number): PlannedAttribute[] {
     const { kept, isCut } = this.#budget.take(attributesOf(change, this.#secrecy), share);
     this.#isCut ||= isCut;
     return kept;
   }
 
-  /** One entry of `resource_drift`. */
+  /** One entry of `resource_drift`, which comes before the changes and must not hide them. */
   drift({ address, change }: ResourceChange): void {
-    this.#drift.add(() => ({ address: this.#text(address), action: actionOf(change.actions) }));
+    const action = actionOf(change.actions);
+    this.#drift.add(() => {
+      const attributes = action === "update" ? this.#take(change, 0.5) : [];
+      return {
+        address: this.#text(address),
+        action,
+        ...(attributes.length > 0 ? { attributes } : {}),
+      };
+    });
   }
 
   /** One entry of `output_changes`. */

@@ -112,7 +112,10 @@ export const checkPlan: Step = {
     if (errored) throw new StepFailedError("show: terraform marks the plan as failed");
     const source_digest =
       directories && sourceDigest(context, join(workspace.packed, lockFile), directories);
-    return { summary: { ...summary, ...(source_digest && { source_digest }) } };
+    // OpenTofu does not say it, and the changes of such a plan are only in its drift.
+    const { refresh_only } = context.claim.job.plan_options ?? {};
+    const applyable = refresh_only ? known(context, "changes") : summary.applyable;
+    return { summary: { ...summary, applyable, ...(source_digest && { source_digest }) } };
   },
 };
 

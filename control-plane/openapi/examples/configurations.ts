@@ -17,6 +17,7 @@ import {
   Zone,
 } from "../../../protocol/configurations.ts";
 import { Deployed } from "../../../protocol/deployed.ts";
+import { Drift } from "../../../protocol/drift.ts";
 import { FailedJob } from "../../../protocol/failed-job.ts";
 import { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import {
@@ -61,6 +62,14 @@ const deployed = {
 };
 const attachedSet = { id: ids.set, name: "aws", attached_to: "zone" as const };
 
+const drift = {
+  status: "in_sync" as const,
+  since: at(240),
+  checked_at: at(240),
+  job_id: ids.job,
+  resources: 0,
+};
+
 const configuration = {
   id: ids.configuration,
   zone_id: ids.zone,
@@ -77,6 +86,7 @@ const configuration = {
   gitops_url: null,
   components,
   variable_sets: [attachedSet],
+  drift,
   approval: { when: "destructive" as const, count: 1, by_author: false },
   created_at: at(0),
   updated_at: at(60),
@@ -97,6 +107,7 @@ export const configurationExamples = [
   example(ConfigSnapshot, snapshot),
   example(Configuration, configuration),
   example(Deployed, deployed),
+  example(Drift, drift),
   example(FailedJob, {
     id: ids.job,
     job_type: "DEPLOY",

@@ -9,6 +9,7 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
 import { failUnstarted } from "../job-changes/outcomes.ts";
+import { plannedDeployment } from "../job-changes/deployed-source.ts";
 import { findOwnFiles } from "../job-changes/own-source.ts";
 import { findHash, versionsOf } from "../jobs/request.ts";
 import { ChangedMeanwhileError, Drafts, untilUnchanged } from "../large-work.ts";
@@ -89,7 +90,9 @@ async function findHashOf(
   const before = hashes.get(deployment);
   if (before?.versions === versions) return before.hash;
   const files = await known.of(["files", deployment], () => findOwnFiles(tx, deployment));
-  const hash = await findHash(context, tx, spec, files, known);
+  const parts = { box: context.box("variables"), drafts: known };
+  const deployed = await plannedDeployment(tx, deployment, parts);
+  const hash = await findHash(context, tx, spec, { files, deployment: deployed }, known);
   // The newest ones are kept.
   hashes.delete(deployment);
   hashes.set(deployment, { versions, hash });

@@ -4,7 +4,9 @@ import type {
   Configuration,
   CreateConfiguration,
 } from "../../../protocol/configurations.ts";
+import type { DriftStatus } from "../../../protocol/drift.ts";
 import { approvalColumns, approvalRule } from "../../domain/approvals.ts";
+import { unchecked, viewDrift } from "../../domain/drift.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import {
@@ -28,6 +30,7 @@ import {
   type SpecRow,
 } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
+import { listSpecIdsByDrift } from "../../store/configurations/drift.ts";
 import { findCloudIdentity } from "../../store/identities/identities.ts";
 import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -79,6 +82,7 @@ export async function createConfiguration(
     failed_checks: null,
     outputs_omitted: 0,
     version: 0,
+    ...unchecked,
     ...approvalColumns(input.approval ?? null),
   });
   if (input.approval) checkPermission(user, "administer");
@@ -150,9 +154,13 @@ export async function getConfigurationByProjectName(
 export const listConfigurationIds = (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
+  drift: DriftStatus | undefined,
   before: string | undefined,
   limit: number,
-): Promise<string[]> => listSpecIds(read, owner, before, limit);
+): Promise<string[]> =>
+  drift === undefined
+    ? listSpecIds(read, owner, before, limit)
+    : listSpecIdsByDrift(read, owner, drift, before, limit);
 
 export async function* writeConfiguration(
   { store: { read } }: Context,
@@ -269,6 +277,7 @@ export function viewSpec(
     cluster_endpoint: spec.cluster_endpoint,
     gitops_url: spec.gitops_url,
     components,
+    drift: viewDrift(spec),
     ...(spec.outputs_omitted > 0 ? { outputs_omitted: spec.outputs_omitted } : {}),
     created_at: time(spec.created_at),
     updated_at: time(spec.updated_at),

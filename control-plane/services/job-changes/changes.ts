@@ -20,6 +20,7 @@ import type { JobEvent, QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Actor } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { recordApprovalNeeded, recordChange } from "./job-events.ts";
+import { endDriftCheck } from "./drift.ts";
 import type { Takeover } from "./own-source.ts";
 import { endSpec, startSpec } from "./spec-status.ts";
 
@@ -108,7 +109,8 @@ export async function changeJob(
   let job = after;
   if (job.spec_id !== null && startsNow(before, job)) job = await startSpec(tx, job, now, takeover);
   const isOfPullRequest = await noteForHost(tx, before, job, now);
-  if (endDiffers(before, job) && !isOfPullRequest) await endSpec(tx, job, hasApplied);
+  if (endDiffers(before, job) && job.drift_check === 1) await endDriftCheck(tx, job, now);
+  else if (endDiffers(before, job) && !isOfPullRequest) await endSpec(tx, job, hasApplied);
   await saveJob(tx, job);
   await recordChange(tx, before, job, now, by);
   afterCommit.push((wakeups) => wakeups.notify("job", job.id));

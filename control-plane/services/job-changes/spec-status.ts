@@ -23,6 +23,7 @@ import {
   type StateVersionRow,
 } from "../../store/states/states.ts";
 import { deployedStatus } from "./deployed.ts";
+import { endDriftByApply } from "./drift.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
 import { takeOverFiles, type Takeover } from "./own-source.ts";
 
@@ -72,6 +73,7 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   const failed_job_id = await failedJobAfter(tx, job, next, spec.failed_job_id);
   await tx.run(setSpecStatus, { id, status: next, error_message, failed_job_id });
   if (status !== "SUCCESS") return;
+  await endDriftByApply(tx, job, job.ended_at ?? job.created_at);
   if (isDestruction(job)) {
     await clearDeployment(tx, id);
     // Nothing is left after a destruction, even if the server cannot read the state.

@@ -1,5 +1,6 @@
 /** Adds jobs with what they need, prepared before the transaction. */
 import type { CreateJob } from "../../../protocol/jobs.ts";
+import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import { destroysAll } from "../../../protocol/words.ts";
 import { newlyQueued, type JobRow } from "../../domain/job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
@@ -233,6 +234,7 @@ function newJob(
     assigned_worker_id: input.assigned_worker_id ?? null,
     plan_job_id: input.plan_job_id ?? null,
     destroys: destroysAll(options) ? 1 : 0,
+    drift_check: isDriftCheck(input, options) ? 1 : 0,
     labels: labelsFor(input, spec),
     features: JSON.stringify(features),
     config_hash: hash,
@@ -242,3 +244,10 @@ function newJob(
     created_at: now(),
   };
 }
+
+/** With other options, the plan says nothing of some resources. */
+const isDriftCheck = ({ job_type, deployed }: CreateJob, options?: PlanOptions): boolean =>
+  job_type === "PLAN" &&
+  deployed === true &&
+  options?.refresh_only === true &&
+  options.targets.length + (options.exclude?.length ?? 0) === 0;

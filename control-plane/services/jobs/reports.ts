@@ -65,6 +65,8 @@ export async function reportStatus(
     // A runner names the backend once the apply has begun. For a managed state its versions show
     // whether something has changed.
     const options = { keepLock, hasApplied: report.backend === "own" };
+    // Before the end, which reads it.
+    if (report.plan_summary) await storePlanSummary(tx, id, report.plan_summary);
     const ended = await changeJob(tx, afterCommit, job, after, now, options);
     await recordOutcome(
       tx,
@@ -72,7 +74,7 @@ export async function reportStatus(
       now,
     );
     const summary = report.plan_summary ?? (await summaryOfApplied(tx, ended));
-    if (summary) await storePlanSummary(tx, id, summary);
+    if (summary && !report.plan_summary) await storePlanSummary(tx, id, summary);
     if (summary) await recordDestructive(tx, ended, summary, now);
     await keepBackend(tx, ended, report);
     await removeTornDownWorker(tx, afterCommit, ended, runner(worker), now);

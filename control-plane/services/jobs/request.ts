@@ -12,6 +12,7 @@ import {
   updatedDefinition,
   type Definition,
 } from "../../domain/snapshot.ts";
+import { asDeployed, type Deployment } from "../../domain/deployed-snapshot.ts";
 import type { OwnFiles } from "../../domain/snapshot-values.ts";
 import type { SecretBox } from "../../domain/secret-box.ts";
 import { withoutWithheld } from "../../domain/follow.ts";
@@ -35,6 +36,7 @@ import { idIn, sealedText, wholeText, type SealedText } from "../definitions.ts"
 import { Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { lengthOf, measureAttachedSets, openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
+import { requestedDeployment } from "../job-changes/deployed-source.ts";
 import { ownSourceMarks, requestedFiles } from "../job-changes/own-source.ts";
 import type { JobOrigin } from "./creator.ts";
 import { requestedOptions } from "./plan-options.ts";
@@ -106,16 +108,20 @@ export async function resolveRequest(
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const planned = input.plan_job_id ? await checkPlan(tx, owner, input, spec) : undefined;
   const files = await requestedFiles(tx, owner, input, drafts);
+  const deployment = await requestedDeployment(tx, input, spec, parts);
   const { values = "all", isPullRequest = false } = mode.origin ?? {};
   const isFollowing = (await tx.first(findFollow, { spec: spec.id })) !== undefined;
-  const isGit = files === undefined || files.source.type === "git";
+  const ownSource = files?.source ?? deployment?.snapshot.source;
+  const isGit = ownSource === undefined || ownSource.type === "git";
   const asked = {
     ...parts.hashing,
     source_access: isFollowing && isGit,
     merge: isPullRequest,
     plan_digest: (isFollowing || mode.origin !== undefined) && input.job_type === "PLAN",
   };
-  const draft = await draftOfSpec(tx, spec, { ...parts, hashing: asked }, ({ whole, shared }) => {
+  const other = { files, deployment };
+  const asking = { ...parts, hashing: asked };
+  const draft = await draftOfSpec(tx, spec, asking, deployment?.id, ({ whole, shared }) => {
     const { definition: given, names: withheld } = withoutWithheld(whole, values);
     if (exclude.length > 0 && whole.engine !== "opentofu")
       throw invalid(
@@ -123,7 +129,7 @@ export async function resolveRequest(
         "needs OpenTofu, and the engine of the configuration is terraform",
       );
     return {
-      plain: files ? updatedDefinition(given, files) : given,
+      plain: withSource(given, other),
       withheld,
       // Only the change of a job has it, and one of megabytes takes 25 ms.
       settingsHash: mode.origin ? settingsHash(whole, parts.hashing.key) : "",
@@ -132,6 +138,7 @@ export async function resolveRequest(
           ? { set_variables: shared.filter((one) => !withheld.includes(one)) }
           : {}),
         ...(files ? ownSourceMarks(files) : {}),
+        ...(deployment ? { deployed_of: deployment.id } : {}),
         ...(options ? { plan_options: options } : {}),
       },
     };
@@ -169,7 +176,7 @@ async function resolveTeardown(
   const draft =
     spec === null
       ? await draftOf(snapshot!, snapshot!, parts, more)
-      : await draftOfSpec(tx, spec, parts, ({ whole }) => ({ plain: whole, more }));
+      : await draftOfSpec(tx, spec, parts, undefined, ({ whole }) => ({ plain: whole, more }));
   return { spec, ...draft, identity: spec?.cloud_identity_id ?? null, scope };
 }
 
@@ -178,6 +185,7 @@ async function draftOfSpec(
   tx: Queries,
   spec: SpecRow,
   parts: DraftParts,
+  deployment: string | undefined,
   fill: (found: Snapshot) => Partial<Pick<Draft, "withheld" | "settingsHash">> & {
     readonly plain: ConfigSnapshot;
     readonly more: object;
@@ -185,7 +193,7 @@ async function draftOfSpec(
 ): Promise<Draft> {
   const sets = await measureAttachedSets(tx, spec);
   const isManaged = await hasManagedState(tx, spec);
-  return parts.drafts.of([...madeOf(spec, sets), isManaged], async () => {
+  return parts.drafts.of([...madeOf(spec, sets), isManaged, deployment], async () => {
     const { plain, more, ...own } = fill(await snapshotOf(tx, spec, sets, parts.box));
     const draft = await draftOf(plain, withBackend(plain, isManaged), parts, more);
     return { ...draft, ...own };
@@ -242,14 +250,14 @@ const settingsHash = (whole: ConfigSnapshot, key: Uint8Array): string =>
   configHash({ ...whole, source: { type: "inline", files: {} } }, key);
 
 /**
- * Returns the hash of a configuration, with `files` in place of its own. `known`: the hashes that the
+ * Returns the hash of a configuration, with another source in place of its own. `known`: the hashes that the
  * request or transaction has already made; one of a configuration of megabytes takes 25 ms.
  */
 export async function findHash(
   context: Context,
   queries: Queries,
   spec: SpecRow,
-  files: OwnFiles | undefined,
+  other: OtherSource,
   known: Drafts,
 ): Promise<string> {
   const sets = await measureAttachedSets(queries, spec);
@@ -258,11 +266,22 @@ export async function findHash(
     const { whole } = await snapshotOf(queries, spec, sets, context.box("variables"));
     const key = await hashKeyOf(context, queries, { isReader: true });
     await nextTurn();
-    return configHash(files ? updatedDefinition(whole, files) : whole, key);
+    return configHash(withSource(whole, other), key);
   };
-  return known.of([...madeOf(spec, sets), files], () =>
+  return known.of([...madeOf(spec, sets), other.files, other.deployment?.id], () =>
     inTurn(spec.owner_id, bytes, hash, Infinity),
   );
+}
+
+/** What a job runs in place of the configuration's own source. */
+export interface OtherSource {
+  readonly files: OwnFiles | undefined;
+  readonly deployment: Deployment | undefined;
+}
+
+function withSource(whole: ConfigSnapshot, { files, deployment }: OtherSource): ConfigSnapshot {
+  if (deployment) return asDeployed(whole, deployment);
+  return files ? updatedDefinition(whole, files) : whole;
 }
 
 interface Snapshot {

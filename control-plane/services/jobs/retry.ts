@@ -15,6 +15,7 @@ import { getPlanSummary } from "../plans/summaries.ts";
 import { findConfigurationId, viewJob, type JobSummary } from "./views.ts";
 import { createJob, listJobSummaries } from "./jobs.ts";
 import { hasApplied } from "../logs/progress.ts";
+import { findDeployedOf } from "../job-changes/deployed-source.ts";
 import { checkJobPermission, findOwnFiles } from "../job-changes/own-source.ts";
 import { findPlanOptions } from "./plan-options.ts";
 import { shortOf } from "../definitions.ts";
@@ -44,6 +45,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     assigned_worker_id: job.assigned_worker_id,
     ...files,
     ...options,
+    ...(isPlan && (await findDeployedOf(context.store.read, id)) ? { deployed: true } : {}),
     labels: JSON.parse(job.labels) as string[],
     debug: hasDebug(job),
   };

@@ -90,6 +90,7 @@ async function viewWithSnapshot(
     own_source = false,
     plan_options = null,
     own_fields: _fields,
+    deployed_of,
     set_variables: _names,
     resumes_teardown: _resumes,
     ...snapshot
@@ -132,6 +133,7 @@ async function viewWithSnapshot(
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
     own_source,
+    deployed: deployed_of !== undefined,
     plan_options,
     debug,
     debug_log_bytes: debugLog?.size_bytes ?? null,

@@ -1,7 +1,9 @@
 /** Prometheus' names and units, no names of people or things. Counted at each scrape. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { driftStatuses } from "../../../protocol/drift.ts";
 import { workerStatuses } from "../../../protocol/workers.ts";
 import { workerStatus } from "../../domain/worker.ts";
+import { countDrift } from "../../store/configurations/drift.ts";
 import {
   countHeld,
   countQueued,
@@ -72,6 +74,11 @@ export function openMetrics(
   );
   const held = gauge("windlass_jobs_held", "Jobs that a worker holds, by status.", ["status"]);
   const workers = gauge("windlass_workers", "Workers, by status.", ["status"]);
+  const drift = gauge(
+    "windlass_configurations_drift",
+    "Configurations that were checked for drift, by the status of the last check.",
+    ["status"],
+  );
   const parked = gauge("windlass_claims_parked", "Claims that wait at this server for a job.");
   const stored = gauge("windlass_database_bytes", "Size of the database; blobs are beside it.");
   const wal = gauge(
@@ -156,6 +163,14 @@ export function openMetrics(
         },
         count,
       );
+    await lookForDrift();
+  }
+
+  async function lookForDrift(): Promise<void> {
+    // As with workers, so that an alert can fire.
+    for (const status of driftStatuses) if (status !== "unchecked") drift.set({ status }, 0);
+    for (const { drift_status: status, count } of await store.read.all(countDrift, {}))
+      drift.set({ status }, count);
   }
 
   return {

@@ -1,5 +1,10 @@
 /** Reads the summary of a plan, whose attributes and graph are stored apart. */
-import type { OutputChange, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import type {
+  DriftedResource,
+  OutputChange,
+  PlannedChange,
+  PlanSummary,
+} from "../../../protocol/plan-summary.ts";
 import type { Queries } from "../../store/db.ts";
 import { findPlanAttributes, findPlanSummary } from "../../store/plans/summaries.ts";
 
@@ -7,6 +12,8 @@ import { findPlanAttributes, findPlanSummary } from "../../store/plans/summaries
 export interface Details {
   readonly changes: readonly (PlannedChange["attributes"] | null)[];
   readonly outputs: readonly (OutputChange["attributes"] | null)[];
+  /** Missing in summaries of earlier versions. */
+  readonly drift?: readonly (DriftedResource["attributes"] | null)[];
   readonly graph?: PlanSummary["graph"];
 }
 
@@ -36,13 +43,23 @@ export function joined(plan_summary: string, values: string | undefined): PlanSu
   const summary = JSON.parse(plan_summary) as PlanSummary;
   if (values === undefined) return summary;
   const details = JSON.parse(values) as Details;
-  const changes = summary.changes.map((change, index) => {
-    const attributes = details.changes[index];
-    return attributes ? { ...change, attributes } : change;
-  });
-  const outputs = summary.outputs.map((output, index) => {
-    const attributes = details.outputs[index];
-    return attributes ? { ...output, attributes } : output;
-  });
-  return { ...summary, changes, outputs, ...(details.graph ? { graph: details.graph } : {}) };
+  const changes = withAttributes(summary.changes, details.changes);
+  const outputs = withAttributes(summary.outputs, details.outputs);
+  const drift = withAttributes(summary.drift, details.drift);
+  return {
+    ...summary,
+    changes,
+    outputs,
+    drift,
+    ...(details.graph ? { graph: details.graph } : {}),
+  };
 }
+
+const withAttributes = <T extends { attributes?: unknown }>(
+  items: readonly T[],
+  details: readonly (T["attributes"] | null)[] = [],
+): T[] =>
+  items.map((item, index) => {
+    const attributes = details[index];
+    return attributes ? { ...item, attributes } : item;
+  });

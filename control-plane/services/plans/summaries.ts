@@ -31,9 +31,11 @@ export async function storePlanSummary(
   const details: Details = {
     changes: summary.changes.map(({ attributes }) => attributes ?? null),
     outputs: summary.outputs.map(({ attributes }) => attributes ?? null),
+    drift: summary.drift.map(({ attributes }) => attributes ?? null),
     ...(graph ? { graph } : {}),
   };
-  const isEmpty = !graph && ![...details.changes, ...details.outputs].some(Boolean);
+  const { changes, outputs, drift = [] } = details;
+  const isEmpty = !graph && ![...changes, ...outputs, ...drift].some(Boolean);
   await savePlanSummary(tx, job, {
     plan_summary: JSON.stringify({ ...rest, counts: withOnly(summary) }, withoutAttributes),
     attributes: isEmpty ? null : JSON.stringify(details),

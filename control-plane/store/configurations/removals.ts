@@ -1,3 +1,4 @@
+import { unchecked } from "../../domain/drift.ts";
 import { sql } from "kysely";
 import { deleteFollow } from "../connections/follows.ts";
 import type { Queries } from "../db.ts";
@@ -63,6 +64,7 @@ const moveToNobody = statement<{ id: string }>((db, { id }) =>
     .updateTable("specs")
     .set((set) => ({
       deleted_owner_id: set.ref("owner_id"),
+      ...unchecked,
       owner_id: sql.lit(""),
       zone_id: sql.lit(""),
       cloud_identity_id: null,

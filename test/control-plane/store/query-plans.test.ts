@@ -31,6 +31,10 @@ import {
   listSpecIds,
   listSpecIdsOfZone,
 } from "../../../control-plane/store/configurations/configurations.ts";
+import {
+  listDrifted,
+  listSpecIdsByDrift,
+} from "../../../control-plane/store/configurations/drift.ts";
 import { listZones } from "../../../control-plane/store/zones/zones.ts";
 import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
 import { listAccessTokens } from "../../../control-plane/store/people/access-tokens.ts";
@@ -44,7 +48,7 @@ import { folderForFile } from "../../helpers/machine/folders.ts";
 
 /** The keys and indexes of waiting and running jobs, by which a hot statement may read jobs. */
 const liveIndexes =
-  /\bjobs_(queued|queued_all|queued_kind|unreleased_spec|unreleased_worker|unapproved|held|omitted|cancelled|plan|spec_started|deployed|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
+  /\bjobs_(queued|queued_all|queued_kind|drift_check|unreleased_spec|unreleased_worker|unapproved|held|omitted|cancelled|plan|spec_started|deployed|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
 /** Statements that read every row of a small table, with the reason why that is acceptable. */
 const scans: Record<string, string> = {
   findSilent: "every worker, every two seconds",
@@ -52,6 +56,7 @@ const scans: Record<string, string> = {
   findLostHolders: "every worker, every two seconds",
   findLeftEphemeral: "every worker, every two seconds",
   countWorkers: "every worker, at most every five seconds",
+  countDrift: "every configuration, at most every five seconds",
   countQueued: "every queued job, at most every five seconds",
   countHeld: "every held job, at most every five seconds",
   findAllUnreleased: "once, after a restore",
@@ -180,6 +185,8 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
       "configurations in short",
       (read) => listSpecSummaries(read, { owner: "o", zone: "z", ...page }),
     ],
+    ["drifted configurations", (read) => listDrifted(read, "o", 10)],
+    ["configurations by drift", (read) => listSpecIdsByDrift(read, "o", "drifted", "1", 10)],
     ["failed configurations", (read) => listFailedSpecs(read, "o", 10)],
     ["configurations with failed checks", (read) => listWarnedSpecs(read, "o", 10)],
     ["users of an identity", (read) => listUsersOfIdentity(read, "i", 10)],

@@ -1,6 +1,7 @@
 /** Complete rows for tests of the store, with the fields that the test gives. */
 import { v7 as uuid } from "uuid";
 import { approvalColumns } from "../../../control-plane/domain/approvals.ts";
+import { unchecked } from "../../../control-plane/domain/drift.ts";
 import { newlyQueued, type JobRow } from "../../../control-plane/domain/job.ts";
 import { newlyRegistered, type WorkerRow } from "../../../control-plane/domain/worker.ts";
 import type { Insertable } from "kysely";
@@ -63,6 +64,7 @@ export async function addSpec(
       failed_checks: null,
       outputs_omitted: 0,
       version: 0,
+      ...unchecked,
       ...approvalColumns(null),
     }),
   );

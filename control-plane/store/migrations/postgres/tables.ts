@@ -65,7 +65,8 @@ export const tables = [
     deployed_backend ${text}, failed_job_id ${text}, approval_when ${text}, approval_count integer not null default 1,
     approval_by_author integer not null default 0, outputs_omitted integer not null default 0,
     version bigint not null default 0, definition_id ${text}, failed_checks integer,
-    unique (owner_id, name), unique (owner_id, project_name))`,
+    drift_status ${text} not null default 'unchecked', drift_since bigint, drift_checked_at bigint, drift_job_id ${text},
+    drift_resources integer not null default 0, drift_told integer not null default 0, unique (owner_id, name), unique (owner_id, project_name))`,
   `create table components (
     spec_id ${text} not null references specs(id) on delete cascade, name ${text} not null, type ${text} not null,
     value ${text}, sensitive integer not null, omitted_bytes bigint, primary key (spec_id, name))`,
@@ -90,7 +91,7 @@ export const tables = [
     log_pruned_at bigint, features ${text} not null default '[]', presumed_lost_at bigint,
     outcome_unknown integer not null default 0, destroys integer not null default 0, created_by ${text},
     creator_id ${text}, destructive integer not null default 1, unapproved integer not null default 0,
-    cancelled_by ${text}, identity_used ${text}, failure ${text}, failed_checks integer)`,
+    cancelled_by ${text}, identity_used ${text}, failure ${text}, failed_checks integer, drift_check integer not null default 0)`,
   `create table job_approvals (
     job_id ${text} not null references jobs(id), user_id ${text} not null references users(id), email ${text} not null,
     decision ${text} not null, comment ${text}, decided_at bigint not null, primary key (job_id, user_id))`,
