@@ -75,6 +75,11 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./commands/jobs.ts")).jobsCommand(),
     },
     {
+      name: "drift",
+      description: "what differs from what was deployed",
+      load: async () => (await import("./commands/drift.ts")).driftCommand(),
+    },
+    {
       name: "state",
       description: "managed state: resources, versions, import and lock",
       load: async () => (await import("./commands/states.ts")).stateCommand(),

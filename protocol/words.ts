@@ -1,4 +1,5 @@
 /** Texts for values of the wire, shared by the command line and the console. */
+import type { Drift } from "./drift.ts";
 import type { Approval, ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
 import type { Configuration } from "./configurations.ts";
 import type { FailedJob } from "./failed-job.ts";
@@ -186,6 +187,13 @@ export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> 
 };
 
 /** Returns `1 resource` or `3 resources`; of a state that the server cannot read, that it is not known. */
+/** What the last drift check has found. */
+export function driftText({ status, resources }: Drift): string {
+  if (status === "drifted")
+    return `drifted: ${resourcesText(resources)} ${resources === 1 ? "differs" : "differ"}`;
+  return { unchecked: "not checked", in_sync: "in sync", failed: "the last check failed" }[status];
+}
+
 export const resourcesText = (count: number | null): string =>
   count === null ? "an unknown number of resources" : `${count} resource${count === 1 ? "" : "s"}`;
 

@@ -9,6 +9,11 @@ import { approvalOptions, fieldOptions, unsetFieldOptions } from "./value-option
 
 const verbs = () => import("../configurations/verbs.ts");
 
+interface ListWords {
+  readonly zone?: string | undefined;
+  readonly drift?: "in-sync" | "drifted" | "failed" | "unchecked" | undefined;
+}
+
 export function configurationsCommand() {
   const configurations = noun(
     "configurations",
@@ -18,9 +23,17 @@ export function configurationsCommand() {
     .command("list")
     .description("list your configurations")
     .option("--zone <name>", "only those in this zone: its name or id")
+    .addOption(
+      oneOf("--drift <status>", "only those with this result of their last drift check", [
+        "in-sync",
+        "drifted",
+        "failed",
+        "unchecked",
+      ]),
+    )
     .action(
-      action(async (run: Run, options: { zone?: string | undefined }) =>
-        (await verbs()).list(run, options),
+      action(async (run: Run, { zone, drift }: ListWords) =>
+        (await verbs()).list(run, { zone, drift: drift === "in-sync" ? "in_sync" : drift }),
       ),
     );
   configurations

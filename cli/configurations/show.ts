@@ -1,7 +1,7 @@
 /** Shows configurations. */
 import type { Configuration, Source } from "../../protocol/configurations.ts";
 import type { VariableSet } from "../../protocol/variable-sets.ts";
-import { approvalRuleText, outputsNote, stateWords } from "../../protocol/words.ts";
+import { approvalRuleText, driftText, outputsNote, stateWords } from "../../protocol/words.ts";
 import { outputsOf, printOutputs } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
@@ -43,6 +43,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     ...(isOfFailure ? { error: it.error_message } : { "later error": it.error_message }),
     failure: it.failed_job && failureText(it),
     deployed: it.deployed && deployedText(it.deployed),
+    drift: it.drift && it.drift.status !== "unchecked" ? driftText(it.drift) : null,
     source: sourceText(it.source),
     ...follows,
     "created from": originOf(it),

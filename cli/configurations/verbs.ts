@@ -1,6 +1,7 @@
 /** The verbs of `windlass configurations`. */
 import { basename, join, resolve } from "node:path";
 import type { CreateConfiguration, Source } from "../../protocol/configurations.ts";
+import type { DriftStatus } from "../../protocol/drift.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import { lockRemedies } from "../states/lock.ts";
@@ -17,9 +18,14 @@ import { findZone } from "../zones/find.ts";
 import { noteLocalState } from "./local-state.ts";
 import { showConfiguration, sourceText } from "./show.ts";
 
-export async function list(run: Run, { zone }: { zone?: string | undefined }): Promise<void> {
+interface ListOptions {
+  readonly zone?: string | undefined;
+  readonly drift?: DriftStatus | undefined;
+}
+
+export async function list(run: Run, { zone, drift }: ListOptions): Promise<void> {
   const [{ configurations }, { zones }, within] = await Promise.all([
-    run.api.call("listConfigurations"),
+    run.api.call("listConfigurations", { query: drift ? { drift } : {} }),
     run.json ? { zones: [] } : run.api.call("listZones"),
     zone === undefined ? undefined : findZone(run.api, zone),
   ]);
@@ -37,7 +43,9 @@ export async function list(run: Run, { zone }: { zone?: string | undefined }): P
     },
     within
       ? `The zone "${within.name}" has no configurations.`
-      : "There are no configurations yet. To create one: windlass configurations create --help",
+      : drift
+        ? "There is no such configuration."
+        : "There are no configurations yet. To create one: windlass configurations create --help",
     { whole: ["STATUS"], spare: ["SOURCE", "CHANGED"] },
   );
 }

@@ -262,7 +262,7 @@ export async function retry(
 }
 
 /** Creates a job and shows it, or follows it to its end. Returns it. */
-async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise<Job> {
+export async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise<Job> {
   const job = await create(run, body, options);
   await queued(run, job, options.wait);
   return job;
@@ -284,7 +284,7 @@ async function create(
   });
 }
 
-async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {
+export async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {
   if (!wait) {
     await showJob(run, job);
     run.done(`Queued.${nothingYet(job)} To follow it to its end: ${followCommand(run.api, job)}`);

@@ -72,8 +72,7 @@ export function planView(
   }
   if (plan.drift.length > 0) {
     lines.push("Changed outside of terraform since the last apply:");
-    for (const { address, action } of plan.drift) lines.push(signed(action, address));
-    if (plan.drift_omitted > 0) lines.push(`  … and ${plan.drift_omitted} more`);
+    lines.push(...driftLines(plan, attributes));
   }
   for (const { address, status } of shownChecks(plan)) {
     const text =
@@ -83,6 +82,15 @@ export function planView(
   if (!plan.complete) lines.push(partialPlanText(applied ?? deployment));
   return lines;
 }
+
+/** Each resource that was changed outside of terraform, as lines. */
+export const driftLines = (plan: PlanSummary, attributes = true): string[] => [
+  ...plan.drift.flatMap((one) => [
+    signed(one.action, one.address),
+    ...(attributes ? attributeLines(one, true) : []),
+  ]),
+  ...(plan.drift_omitted > 0 ? [`  … and ${plan.drift_omitted} more`] : []),
+];
 
 const isNew = ({ action }: PlannedChange): boolean => action === "create" || action === "read";
 

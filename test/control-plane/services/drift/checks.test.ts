@@ -45,7 +45,7 @@ const it = base
     await runner.call("heartbeat", { body: { version: "1.0.0", features: [...features] } });
     const { job } = await runner.call("claimJob");
     await runner.call("reportStatus", { params: job, body: { status: "PROCESSING" } });
-    await runner.call("reportStatus", { params: job, body: { status, ...more } as never });
+    await runner.call("reportStatus", { params: job, body: { status, ...more } });
     return job;
   })
   .extend("queue", ({ client, spec }) => (body: Omit<CreateJob, "configuration_id">) => {
