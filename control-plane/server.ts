@@ -26,6 +26,7 @@ import { postChanges } from "./services/pull-requests/posting.ts";
 import { pollConnections, pollers } from "./services/pull-requests/poll.ts";
 import { pruneExpired } from "./services/people/logins.ts";
 import { recountStates } from "./services/states/recount.ts";
+import { finishMoves } from "./services/storage/zone-moves.ts";
 import { finishDeletions } from "./services/storage/removals.ts";
 import { retainOnce } from "./services/storage/retention.ts";
 import { workerWatch } from "./services/workers/watch.ts";
@@ -113,6 +114,7 @@ export async function startServer(
     [hour, () => deleteOldEvents(context, signal), "deleting old events failed"],
     [hour, () => forgetEvents(context), "forgetting old events of code hosts failed"],
     [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],
+    [second, () => finishMoves(context, signal), "letting jobs follow a moved zone failed"],
     [
       second,
       () => finishDeletions(context, signal),

@@ -42,7 +42,7 @@ export const configurationEndpoints = {
   updateZone: endpoint("PATCH /api/cli/zones/{id}", {
     summary: "Rename a zone, or move it to another team",
     description:
-      "A zone moves with its configurations, their jobs and their states. It cannot move while a job of it runs or while it uses a variable set or a cloud identity; the message names them.",
+      "A zone moves with its configurations, their jobs and their states. Of a long history the newest jobs move at once, and older ones follow within seconds. It cannot move while a job of it runs, while it uses a variable set or a cloud identity, or while older jobs still follow an earlier move; the message says which.",
     permission: "configure",
     params: zoneParams,
     body: UpdateZone,
@@ -53,7 +53,7 @@ export const configurationEndpoints = {
     summary: "Delete a zone without configurations",
     permission: "administer",
     params: zoneParams,
-    refusals: ["zone_not_empty"],
+    refusals: ["zone_not_empty", "zone_busy"],
   }),
   listConfigurations: endpoint("GET /api/cli/configurations", {
     summary: "List all configurations",
@@ -102,6 +102,7 @@ export const configurationEndpoints = {
       "status_name_taken",
       "forbidden_environment_name",
       "name_taken",
+      "zone_busy",
       "configuration_not_empty",
       "changed_meanwhile",
       "too_many_requests",

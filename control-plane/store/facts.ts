@@ -44,6 +44,10 @@ export const secretKeyChecks = "secret_key_checks";
 export const backupsFrom = "backup:";
 export const backupsTo = "backup;";
 
+/** The space from which jobs of a moved zone still follow it, by the id of the zone. */
+export const zoneMovesFrom = "zone_move:";
+export const zoneMovesTo = "zone_move;";
+
 /** Until when a process refreshes a provider's token. */
 export const refreshesFrom = "refresh:";
 

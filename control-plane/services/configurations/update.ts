@@ -18,6 +18,7 @@ import {
   type SpecRow,
 } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
+import { refuseMoving } from "../storage/zone-moves.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -167,6 +168,7 @@ async function save(
   if (hasOtherRule) checkPermission(user, "administer");
   await checkReferences(tx, owner, { ...after, source: definition.source });
   await checkNames(tx, after);
+  if (after.zone_id !== before.zone_id) await refuseMoving(tx, before.zone_id);
   await saveSpec(tx, after);
   if (hasOtherRule) {
     await refreshQueue(tx, afterCommit, after, after.updated_at);

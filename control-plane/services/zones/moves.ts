@@ -13,6 +13,7 @@ import {
 import { person, record } from "../audit/audit.ts";
 import type { Space, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { refuseMoving } from "../storage/zone-moves.ts";
 import { checkCount, checkStateBytes } from "../storage/quotas.ts";
 
 /** The space that `team` of a request names; null is the personal one. Throws 404. */
@@ -40,6 +41,7 @@ export async function moveZone(
   if (from === to) return;
   for (const role of [user.role, target.role]) checkPermission({ ...user, role }, "administer");
   const move = { zone: zone.id, from, to };
+  await refuseMoving(tx, zone.id);
   const job = await findBusyJob(tx, move);
   if (job !== undefined) throw new RefusalError("zone_busy", openJobText(job));
   const locked = await findLockedName(tx, move);

@@ -30,11 +30,15 @@ import { findDeployed } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "../configurations/failed-job.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
+import { second } from "../../../common/units.ts";
 import type { JsonText } from "../json-text.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { actingIn } from "../teams/spaces.ts";
+import { finishMoves, refuseMoving } from "../storage/zone-moves.ts";
 import { moveZone, targetSpace } from "./moves.ts";
 
+/** How long the request that moves a zone waits for its jobs. */
+const followMilliseconds = 2 * second;
 /** Ids of configurations read at a time. */
 const pageSize = 200;
 
@@ -184,7 +188,10 @@ export async function updateZone(
     if (name !== undefined) await renameZone(context, tx, user, { id, name });
     if (target) await moveZone(context, tx, user, { id, name: name ?? before.name }, target);
   });
-  return target ? actingIn(user, target) : user;
+  if (!target) return user;
+  // Mostly all jobs follow in this time; the server's own round does the rest.
+  await finishMoves(context, AbortSignal.timeout(followMilliseconds));
+  return actingIn(user, target);
 }
 
 async function renameZone(
@@ -210,6 +217,7 @@ export async function deleteZone(
   await store.write(async (tx) => {
     const zone = await tx.first(findZone, { id, owner });
     if (!zone) throw notFound("zone");
+    await refuseMoving(tx, id);
     if ((await listSpecIdsOfZone(tx, id, undefined, 1)).length > 0)
       throw new RefusalError("zone_not_empty");
     await deleteZoneRow(tx, id);
