@@ -187,6 +187,7 @@ export const jobEndpoints = {
     answer: Job,
     refusals: [
       "approver_is_author",
+      "quota_exceeded",
       "approval_not_needed",
       "job_ended",
       "job_started",

@@ -17,8 +17,12 @@ export interface Changed {
 
 /** Steps for one configuration: half a second at most. Then it may be touched. */
 const stepsLimit = 2_000_000;
+/** Steps for all configurations of a change: ten seconds, in turns. Then each may be touched. */
+export const stepsOfChange = 20 * stepsLimit;
+const left = new WeakMap<Changed, number>();
 
-export function touches({ paths, isCut }: Changed, { directories, patterns }: Watched): boolean {
+export function touches(changed: Changed, { directories, patterns }: Watched): boolean {
+  const { paths, isCut } = changed;
   if (isCut) return true;
   const roots = directories.map(directoryOf);
   const isBelow = (path: string) =>
@@ -26,7 +30,9 @@ export function touches({ paths, isCut }: Changed, { directories, patterns }: Wa
   if (paths.some(isBelow)) return true;
   const parsed = patterns.map(parsePattern).filter((one) => one !== undefined);
   if (parsed.length === 0) return false;
-  const budget = { steps: stepsLimit };
+  const before = left.get(changed) ?? stepsOfChange;
+  const granted = Math.min(stepsLimit, before);
+  const budget = { steps: granted };
   try {
     return paths.some((path) => {
       const parts = path.split("/").map((part) => Array.from(part));
@@ -35,6 +41,8 @@ export function touches({ paths, isCut }: Changed, { directories, patterns }: Wa
   } catch (error) {
     if (!(error instanceof BudgetError)) throw error;
     return true;
+  } finally {
+    left.set(changed, before - granted + Math.max(0, budget.steps));
   }
 }
 

@@ -7,6 +7,7 @@ import { hasEnded, reject, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   findApprovalNeeds,
+  findApprovals,
   findAuthorship,
   findReviewable,
   findReviewNeeds,
@@ -35,6 +36,7 @@ export async function decideJob(
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
     await checkMayDecide(tx, user, job, decision);
+    if (decision === "approve") await checkVoteCount(tx, id, user_id);
     const now = context.now();
     await saveApproval(tx, { job_id: id, user_id, email, decision, comment, decided_at: now });
     const change = await tx.first(markChange, { job: id, now });
@@ -71,6 +73,21 @@ async function recordDecision(
   };
   const type = decision === "approve" ? "approval.given" : "approval.refused";
   await recordJobEvent(tx, now, type, job, { by: person(user), data });
+}
+
+/**
+ * People whose decision about one job is kept. Every change of a rule or a role counts those about
+ * all waiting jobs again, in one statement.
+ */
+export const votesLimit = 100;
+
+async function checkVoteCount(tx: Queries, job: string, user: string): Promise<void> {
+  const votes = (await tx.all(findApprovals, { job })).filter(({ job_id }) => job_id === job);
+  if (votes.length < votesLimit || votes.some(({ user_id }) => user_id === user)) return;
+  throw new RefusalError(
+    "quota_exceeded",
+    `${votesLimit} people have decided about the job, which is the limit: create it again if their approvals do not count any longer`,
+  );
 }
 
 /** Refuses a decision that would have no effect, or that its rule does not permit. */

@@ -1,4 +1,5 @@
 /** What pull requests onto followed branches start: a PLAN for each configuration that they touch. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { Change } from "../../../protocol/follow.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
@@ -225,6 +226,8 @@ export async function isTouched(
   changed: Changed,
 ): Promise<boolean> {
   const { spec_id, owner_id: owner } = follower;
+  // Thousands may follow one repository, and each may take half a second.
+  await nextTurn();
   const spec = await read.first(findSpec, { id: spec_id, owner });
   if (!spec) return false;
   const { source, working_directory = "" } = shortOf<Definition>(spec.definition);
