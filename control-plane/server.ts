@@ -20,6 +20,7 @@ import { settleClock } from "./services/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
 import { deliver } from "./services/notifications/deliver.ts";
+import { watchTokens, watchWaiting } from "./services/notifications/watch.ts";
 import { deleteOldEvents } from "./services/notifications/spread.ts";
 import { forgetEvents } from "./services/connections/events.ts";
 import { postChanges } from "./services/pull-requests/posting.ts";
@@ -111,6 +112,8 @@ export async function startServer(
         ] as const,
     ),
     [second, () => deliver(context, signal), "sending notifications failed"],
+    [minute, () => watchWaiting(context, signal), "looking for stalled jobs failed"],
+    [hour, () => watchTokens(context), "looking for access tokens that expire failed"],
     [hour, () => deleteOldEvents(context, signal), "deleting old events failed"],
     [hour, () => forgetEvents(context), "forgetting old events of code hosts failed"],
     [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],

@@ -1,4 +1,5 @@
 import { minute, second } from "../../../common/units.ts";
+import { eventTextLimit } from "../../../protocol/notification-events.ts";
 import type { ConnectionCheck } from "../../../protocol/connections.ts";
 import type { RepositoryList } from "../../../protocol/repositories.ts";
 import type { HostRepository } from "../../code-hosts/code-host.ts";
@@ -10,8 +11,10 @@ import {
   updateConnection,
   type ConnectionRow,
 } from "../../store/connections/connections.ts";
+import { system } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { recordEvent } from "../events/record.ts";
 import { eventsUrl, findRow } from "./connections.ts";
 import { openSecrets, sealSecrets } from "./secrets.ts";
 
@@ -123,8 +126,20 @@ async function keepError(
     ...(error === row.error ? {} : { error, error_since: error === null ? null : at }),
     ...(quiet > 0 ? { quiet_until: at + quiet } : {}),
   };
-  if (Object.keys(change).length > 0)
-    await store.write((tx) => updateConnection(tx, row.id, change));
+  if (Object.keys(change).length === 0) return;
+  await store.write(async (tx) => {
+    const before = await tx.first(findAnyConnection, { id: row.id });
+    await updateConnection(tx, row.id, change);
+    if (!before || (before.error === null) === (error === null)) return;
+    const connection = { id: row.id, name: before.name };
+    const data = {
+      connection,
+      ...(error === null ? {} : { reason: error.slice(0, eventTextLimit) }),
+    };
+    const type = error === null ? "connection.mended" : "connection.broken";
+    const about = { owner: row.owner_id, about: row.id, by: system };
+    await recordEvent(tx, at, { type, ...about, data });
+  });
 }
 
 /** A HostError as a refusal of a person's request. */

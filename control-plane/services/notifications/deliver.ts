@@ -29,7 +29,7 @@ import { send, type Outcome } from "./send.ts";
 import { spreadEvents } from "./spread.ts";
 
 /** Longer than an attempt by mail may take: another server takes the delivery then. */
-const lease = minute;
+const lease = 30 * second;
 /** Between two looks. */
 const lookPeriod = second;
 const leastPause = second / 20;

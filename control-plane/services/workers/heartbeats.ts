@@ -8,12 +8,14 @@ import { findHeldBriefly, setOmitted } from "../../store/jobs/jobs.ts";
 import {
   findWorker,
   findWorkerCaller,
+  markOnline,
   recordHeartbeat,
   recordLeaving,
 } from "../../store/workers/workers.ts";
 import { runner } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
+import { recordWorkerEvent } from "./worker-events.ts";
 import { removeWorker } from "./teardown.ts";
 import { proofKeyOf } from "./credentials.ts";
 import { time } from "../../domain/moments.ts";
@@ -41,8 +43,13 @@ export async function heartbeat(
   const isLeaving = body.leaving === true && (body.active_job_ids ?? []).length === 0;
   const held = await context.store.share(
     async (tx) => {
+      const now = context.now();
+      const comesBack =
+        isBack(worker) && (await tx.first(markOnline, { id: worker.id, now })) !== undefined;
+      if (comesBack && !isLeaving) await recordWorkerEvent(tx, now, "worker.online", worker);
       const jobs = await record(context, tx, worker.id, body);
-      if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now: context.now() });
+      if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now });
+      if (isLeaving && !isBack(worker)) await recordWorkerEvent(tx, now, "worker.offline", worker);
       return jobs;
     },
     { row: worker.id, mayWait: true },

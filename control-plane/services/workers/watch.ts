@@ -13,6 +13,7 @@ import {
   findSilent,
   markOffline,
 } from "../../store/workers/silent.ts";
+import { recordWorkerEvent } from "./worker-events.ts";
 import { removeWorker } from "./teardown.ts";
 
 /** A busy machine may delay a round for less. */
@@ -64,7 +65,11 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     const before = now - periods.offline;
     // A round that finds nothing takes no turn of the writer.
     const offline = (await store.read.first(findSilent, { before }))
-      ? await store.write((tx) => tx.all(markOffline, { before, now }))
+      ? await store.write(async (tx) => {
+          const marked = await tx.all(markOffline, { before, now });
+          for (const worker of marked) await recordWorkerEvent(tx, now, "worker.offline", worker);
+          return marked;
+        })
       : [];
     for (const { id, name } of offline) {
       wakeups.notify("worker", id);

@@ -92,14 +92,21 @@ export const findDue = statement<{ rule: string; now: number; limit: number }, D
       .limit(limit),
 );
 
-/** Begins an attempt, unless another server has begun it. `until`: when it counts as lost. */
+/** Begins an attempt, of which nothing is known yet, unless another server has begun it. `until`: when it counts as lost. */
 export const takeDelivery = statement<
   { id: string; next_at: number; until: number; now: number },
   DeliveryRow
 >((db, { id, next_at, until, now }) =>
   db
     .updateTable("deliveries")
-    .set((set) => ({ attempt: set("attempt", "+", 1), next_at: until, sent_at: now }))
+    .set((set) => ({
+      attempt: set("attempt", "+", 1),
+      next_at: until,
+      sent_at: now,
+      error: null,
+      response_status: null,
+      duration_ms: null,
+    }))
     .where("id", "=", id)
     .where("next_at", "=", next_at)
     .returningAll(),

@@ -15,14 +15,16 @@ export const findSilent = statement<{ before: number }, { id: string }>((db, { b
 );
 
 /** Marks workers OFFLINE whose last call is older than `before`. Returns them. */
-export const markOffline = statement<{ before: number; now: number }, { id: string; name: string }>(
-  (db, { before, now }) =>
-    db
-      .updateTable("workers")
-      .set({ offline_at: now })
-      .where("offline_at", "is", null)
-      .where((where) => where(where.fn.coalesce("last_heartbeat_at", "created_at"), "<=", before))
-      .returning(["id", "name"]),
+export const markOffline = statement<
+  { before: number; now: number },
+  Pick<WorkerRow, "id" | "name" | "owner_id" | "ephemeral">
+>((db, { before, now }) =>
+  db
+    .updateTable("workers")
+    .set({ offline_at: now })
+    .where("offline_at", "is", null)
+    .where((where) => where(where.fn.coalesce("last_heartbeat_at", "created_at"), "<=", before))
+    .returning(["id", "name", "owner_id", "ephemeral"]),
 );
 
 /** Workers that were OFFLINE, and silent, since `before`. */

@@ -123,6 +123,19 @@ export const recordHeartbeat = statement<HeartbeatParams>((db, params) =>
     .where("id", "=", params.id),
 );
 
+/** Ends that a worker is OFFLINE, or was never online. No row: another heartbeat has done it. */
+export const markOnline = statement<{ id: string; now: number }, { id: string }>(
+  (db, { id, now }) =>
+    db
+      .updateTable("workers")
+      .set({ offline_at: null, last_heartbeat_at: now })
+      .where("id", "=", id)
+      .where((where) =>
+        where.or([where("offline_at", "is not", null), where("last_heartbeat_at", "is", null)]),
+      )
+      .returning("id"),
+);
+
 /** Marks a worker OFFLINE whose agent says that it ends; the next agent may be another instance. */
 export const recordLeaving = statement<{ id: string; now: number }>((db, { id, now }) =>
   db.updateTable("workers").set({ offline_at: now, instance_id: null }).where("id", "=", id),

@@ -203,7 +203,7 @@ export async function addPullRequest(
   return row;
 }
 
-/** Adds a notification rule that selects everything and leads nowhere. Returns its id. */
+/** Adds a notification rule that selects everything, for mail without recipients. Returns its id. */
 export async function addRule(
   store: Store,
   owner: Owner,
@@ -216,7 +216,8 @@ export async function addRule(
     id,
     owner_id: owner.id,
     name: id,
-    kind: "webhook",
+    kind: "email",
+    addresses: "[]",
     events: JSON.stringify(events),
     stalled_minutes: 15,
     enabled: 1,

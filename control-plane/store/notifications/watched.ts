@@ -1,0 +1,64 @@
+/** SQL of what is watched for events: only in spaces with a rule that wants to know, and each once. */
+import { sql } from "kysely";
+import { minute } from "../../../common/units.ts";
+import { statement } from "../statement.ts";
+
+/** Whether an enabled rule of the space selects the event or those that begin like it. */
+const selected = (owner: string, type: string) => {
+  const prefix = `"${type.split(".")[0]}.*"`;
+  return sql`rule.enabled = 1 and rule.owner_id = ${sql.ref(owner)}
+    and (instr(rule.events, ${sql.lit(`"${type}"`)}) > 0 or instr(rule.events, ${sql.lit(prefix)}) > 0)`;
+};
+
+const isWanted = (owner: string, type: string) => sql`exists (
+  select 1 from notification_rules as rule indexed by notification_rules_owner where ${selected(owner, type)})`;
+
+const isTold = (owner: string, once: ReturnType<typeof sql>) => sql`exists (
+  select 1 from events indexed by events_once
+  where events.owner_id = ${sql.ref(owner)} and events.once is not null and events.once = ${once})`;
+
+/** Jobs that have waited longer than a rule says, by that rule. */
+export const findStalled = statement<{ now: number; limit: number }, { rule: string; job: string }>(
+  (db, { now, limit }) => {
+    const query = sql`select rule.id as rule, jobs.id as job
+      from notification_rules as rule cross join jobs indexed by jobs_queued
+      where jobs.status = 'QUEUED' and jobs.owner_id = rule.owner_id and ${selected("jobs.owner_id", "queue.stalled")}
+        and jobs.unapproved = 0
+        and jobs.created_at <= cast(${now} as bigint) - rule.stalled_minutes * ${sql.lit(minute)}
+        and (rule.spec_id is null or rule.spec_id = jobs.spec_id)
+        and (rule.zone_id is null or rule.zone_id = jobs.zone_id)
+        and not ${isTold("jobs.owner_id", sql`'stalled ' || jobs.id || ' ' || rule.id`)}
+      limit ${limit}`;
+    return { compile: () => query.compile(db) };
+  },
+);
+
+/** Locks of jobs that have ended. */
+export const findUntoldLocks = statement<
+  { limit: number },
+  { spec: string; owner: string; lock_id: string; created_at: number }
+>((db, { limit }) => {
+  const query = sql`select specs.id as spec, specs.owner_id as owner, state_locks.lock_id, state_locks.created_at
+    from state_locks cross join jobs cross join specs
+    where jobs.id = state_locks.job_id and jobs.released_at is not null and specs.id = state_locks.spec_id
+      and ${isWanted("specs.owner_id", "state.locked_without_job")}
+      and not ${isTold("specs.owner_id", sql`'locked ' || state_locks.lock_id`)}
+    limit ${limit}`;
+  return { compile: () => query.compile(db) };
+});
+
+/** Access tokens that end within a period, and were made for longer. */
+export const findExpiringTokens = statement<
+  { now: number; period: number; days: number; limit: number },
+  { id: string; name: string; owner: string; expires_at: number }
+>((db, { now, period, days, limit }) => {
+  const query = sql`select access_tokens.id, access_tokens.name, access_tokens.owner_id as owner, access_tokens.expires_at
+    from access_tokens
+    where access_tokens.expires_at > cast(${now} as bigint)
+      and access_tokens.expires_at <= cast(${now} as bigint) + cast(${period} as bigint)
+      and access_tokens.created_at < access_tokens.expires_at - cast(${period} as bigint)
+      and ${isWanted("access_tokens.owner_id", "token.expires")}
+      and not ${isTold("access_tokens.owner_id", sql`'token ' || access_tokens.id || ' ' || cast(cast(${days} as integer) as text)`)}
+    limit ${limit}`;
+  return { compile: () => query.compile(db) };
+});
