@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { expect } from "vitest";
+import type { Delivery } from "../../protocol/notifications.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { CommandDriver } from "../helpers/cli/command-driver.ts";
 import { copyFixture } from "../helpers/agent/fixtures.ts";
@@ -130,6 +131,35 @@ export async function useConnections({ run }: Person, base: string): Promise<voi
   await run(["configurations", "follow", "infra", "--forks", "approved"], {
     data: /^follows +main of ada\/infra/m,
     says: /It follows main/,
+  });
+}
+
+/** Makes a notification rule, tests it, and deletes it. The receiver at `url` answers 204. */
+export async function useNotifications({ run, json }: Person, url: string): Promise<void> {
+  const name = ["notifications", "create", "ops", "--to", "webhook", "--url", url];
+  await run([...name, "--event", "audit.release.publish"], {
+    data: /^secret +whsec_\S+$/m,
+    says: /windlass notifications test ops/,
+  });
+  await run(["notifications", "list"], { data: /^ops +webhook, 127\.0\.0\.1/m, reads: true });
+  await run(["notifications", "show", "ops"], { data: /^enabled +yes$/m, reads: true });
+  await run(["notifications", "test", "ops"], { data: /^status +delivered \(204\)$/m });
+  await run(["notifications", "deliveries", "ops"], {
+    data: / ping +delivered \(204\)/,
+    reads: true,
+  });
+  const deliveries: readonly Delivery[] = await json("notifications", "deliveries", "ops");
+  await run(["notifications", "redeliver", "ops", deliveries[0]!.id], {
+    data: /^status +delivered \(204\)$/m,
+  });
+  await run(["notifications", "rotate-secret", "ops"], {
+    data: /^secret +whsec_\S+$/m,
+    says: /within 3600 seconds/,
+  });
+  await run(["notifications", "update", "ops", "--disable"], { data: /^enabled +no$/m });
+  await run(["notifications", "delete", "ops"], {
+    asks: 'Delete the notification rule "ops" and its deliveries?',
+    says: /is deleted/,
   });
 }
 

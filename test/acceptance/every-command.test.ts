@@ -3,6 +3,7 @@
  * with one server and real runners. The list of commands comes from the program, so a new command
  * that no test runs fails here.
  */
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
@@ -12,6 +13,7 @@ import type { Person } from "./command-walkthrough.ts";
 import { allCommands, openCommandDriver, ways } from "../helpers/cli/command-driver.ts";
 import { copyFixture } from "../helpers/agent/fixtures.ts";
 import { startForgejo } from "../helpers/hosts/forgejo.ts";
+import { listen, type Listening } from "../helpers/network/listen.ts";
 import { newPull } from "../helpers/hosts/stand-in.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { processesOf } from "../helpers/machine/processes.ts";
@@ -25,6 +27,7 @@ import { addTestUser } from "../helpers/people/user.ts";
 const elsewhere = ["demo", "dev", "server", "agent"];
 
 let github: FakeProvider;
+let receiver: Listening;
 let host: Awaited<ReturnType<typeof startForgejo>>;
 const fork = newPull(1, {
   title: "a change",
@@ -38,12 +41,15 @@ type Browser = Awaited<ReturnType<typeof signInAtGitHub>>;
 const browsers = new Map<string, Browser>();
 beforeAll(async () => {
   github = await startPlainProvider("github");
+  receiver = await listen(createServer((_, response) => response.writeHead(204).end()));
   host = await startForgejo({ full: ["write:repository", "write:issue"] });
   const repository = host.addRepository("ada/infra");
   repository.branches.set("main", "b".repeat(40));
   repository.pulls.set(fork.number, fork);
 });
-afterAll(() => Promise.all([github.close(), host[Symbol.asyncDispose]()]));
+afterAll(() =>
+  Promise.all([github.close(), host[Symbol.asyncDispose](), receiver[Symbol.asyncDispose]()]),
+);
 const { plane } = planeForFile(() => ({
   GITHUB_CLIENT_ID: "client",
   GITHUB_CLIENT_SECRET: "client-secret",
@@ -70,6 +76,7 @@ test.concurrent.for(driven)("every command works in %s", { timeout }, async (way
   await signIn(it, browser);
   await useTeams(it);
   await courses.useZonesAndIdentities(it);
+  await courses.useNotifications(it, receiver.url);
   await courses.useConnections(it, host.url);
   await pollConnections(plane.context, new AbortController().signal);
   await expect.poll(() => it.json("pull-requests", "list"), { timeout }).toHaveLength(1);

@@ -55,6 +55,10 @@ const reasons: readonly [RegExp, string][] = [
     "needs a code host: test/cli/connections/connections.process.test.ts",
   ],
   [
+    /^windlass notifications\b/,
+    "needs a receiver: test/cli/notifications/notifications.process.test.ts",
+  ],
+  [
     /^windlass (plan|deploy)\b/,
     "comments: test/control-plane/services/pull-requests/commands.test.ts",
   ],

@@ -65,6 +65,12 @@ describe("a form with a value that is not valid", () => {
     ["/identities/:id", { name, role_arn }, ["name"]],
     ["/connections/new", { name: "x", kind: "forgejo", credential: "t" }, ["base_url"]],
     ["/connections/new", { name: "x", kind: "gitlab" }, ["credential"]],
+    ["/notifications/new", { name, kind: "slack", url: "x" }, ["name", "url", "more_events"]],
+    [
+      "/notifications/:id",
+      { name, events: "deployed", stalled_minutes: "0" },
+      ["name", "stalled_minutes"],
+    ],
     ["/connections/:id", { name, poll_seconds: "5" }, ["name", "poll_seconds"]],
     ["/workers/:id/edit", { name }, ["name"]],
     ["/teams", { name }, ["name"]],
