@@ -17,6 +17,8 @@ export interface WakeupTopics {
   readonly worker_event: WorkerEvent;
   /** A request that a quota refused. */
   readonly quota: Quota;
+  /** What came of an attempt to deliver an event. */
+  readonly delivery: "delivered" | "failed" | "given_up";
   /** Bytes of a job's log that were dropped, because it is too long. */
   readonly dropped: number;
 }

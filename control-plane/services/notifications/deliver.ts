@@ -208,6 +208,7 @@ async function end(
     },
     { row: rule.id },
   );
+  context.wakeups.notify("delivery", after.status === "retrying" ? "failed" : after.status);
   if (isGivenUp && rule.error === null) await tellAdmins(context, rule, outcome.error ?? "");
 }
 
@@ -261,5 +262,6 @@ async function disableGone(
     await record(tx, { by: system, owner: rule.owner_id, ...what, details }, now);
     return true;
   });
+  context.wakeups.notify("delivery", "given_up");
   if (isDisabled) await tellAdmins(context, rule, error);
 }

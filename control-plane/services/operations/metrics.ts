@@ -5,6 +5,7 @@ import { workerStatuses } from "../../../protocol/workers.ts";
 import { workerStatus } from "../../domain/worker.ts";
 import { countDrift } from "../../store/configurations/drift.ts";
 import {
+  countDeliveries,
   countHeld,
   countQueued,
   countWorkers,
@@ -134,6 +135,23 @@ export function openMetrics(
   });
   wakeups.listen("dropped", (bytes) => droppedBytes.inc(bytes));
 
+  const deliveries = new Counter({
+    name: "windlass_notification_attempts_total",
+    help: "Attempts of this server to deliver an event, by outcome: delivered, failed or given_up.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of ["delivered", "failed", "given_up"]) deliveries.inc({ outcome }, 0);
+  wakeups.listen("delivery", (outcome) => deliveries.inc({ outcome }));
+  const undelivered = gauge(
+    "windlass_notifications_waiting",
+    "Deliveries that wait for their first or their next attempt.",
+  );
+  const oldestEvent = gauge(
+    "windlass_notifications_oldest_age_seconds",
+    "Age of the oldest event with a delivery that waits; 0 when none waits.",
+  );
+
   function gauge(name: string, help: string, labelNames: string[] = []) {
     return new Gauge({ name, help, labelNames, registers });
   }
@@ -147,6 +165,9 @@ export function openMetrics(
     wal.set(store.walBytes());
     queued.set(waiting?.count ?? 0);
     oldest.set(Math.max(0, now() - (waiting?.oldest ?? now())) / 1000);
+    const open = await store.read.first(countDeliveries, {});
+    undelivered.set(open?.count ?? 0);
+    oldestEvent.set(Math.max(0, now() - (open?.oldest ?? now())) / 1000);
     held.reset();
     for (const { status, count } of await store.read.all(countHeld, {}))
       held.set({ status: status.toLowerCase() }, count);

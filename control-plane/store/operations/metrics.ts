@@ -16,6 +16,21 @@ export const countQueued = statement<
     .where("status", "=", sql.lit("QUEUED")),
 );
 
+/** The deliveries that are not ended, of events that have been sent to their rules. */
+export const countDeliveries = statement<
+  Record<string, never>,
+  { count: number; oldest: number | null }
+>((db) =>
+  db
+    .selectFrom("deliveries")
+    .innerJoin("events", "events.id", "deliveries.event_id")
+    .select((eb) => [
+      eb.fn.countAll<number>().as("count"),
+      eb.fn.min("events.created_at").as("oldest"),
+    ])
+    .where("status", "=", sql.lit("retrying" as const)),
+);
+
 /** Counts a cancelled job until its worker acknowledged it. */
 export const countHeld = statement<Record<string, never>, { status: string; count: number }>((db) =>
   db

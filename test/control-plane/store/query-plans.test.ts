@@ -64,6 +64,7 @@ const scans: Record<string, string> = {
   findUntoldLocks: "every lock, as findLeftLocks",
   findStalled: "every rule, once a minute; and the queued jobs of those that want to know",
   findExpiringTokens: "every access token, twice an hour",
+  countDeliveries: "every delivery that waits, at most every five seconds",
   findLogRemoval: "its first row",
   findNewestPlanSummary: "the fifty jobs that it found by an index",
   findAbandoned: "its first row",
@@ -77,6 +78,8 @@ const histories: Record<string, string> = {
   findRuns: "the last thirty of each configuration on a page",
   findRunsOfWorkers: "the last thirty of each worker on a page",
   findNewestPlanSummary: "the last fifty of a configuration",
+  listJobsOfSpec: "a bounded part of the history that moves with its zone",
+  listJobsOfZone: "a bounded part of the history that moves with its zone",
   deleteSpec: "the foreign key of jobs that are detached already",
 };
 

@@ -297,6 +297,12 @@ describe("a webhook", () => {
     await happen(owner);
     await settle();
     expect((await read()).error).toBeNull();
+    const metrics = await (await fetch(`${plane.url}/metrics`)).text();
+    for (const outcome of ["delivered", "failed", "given_up"])
+      expect(metrics).toMatch(
+        new RegExp(`^windlass_notification_attempts_total\\{outcome="${outcome}"\\} [1-9]`, "m"),
+      );
+    expect(metrics).toMatch(/^windlass_notifications_waiting \d+$/m);
   });
 
   it("is sent again on request, with the same id", async ({ owner, client }) => {
