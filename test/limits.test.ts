@@ -19,6 +19,7 @@ import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts"
 import { foundLimit, searchedNames } from "../control-plane/services/search/search.ts";
 import { rollbacksPerUser } from "../control-plane/services/states/versions.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
+import { votesLimit } from "../control-plane/services/approvals/approvals.ts";
 import { waitingLimit } from "../control-plane/services/large-work.ts";
 import {
   environmentLimit,
@@ -110,6 +111,7 @@ test.each([
     "names of one kind (configurations, zones, workers, cloud identities, variable sets) that a search reads; that it shows",
     `${number(searchedNames)}; ${foundLimit}`,
   ],
+  ["people whose decision about one job is kept", `${votesLimit}`],
   ["the body of a request that needs no credential", kib(endpoints.refreshTokens.bodyLimit!)],
   ["connections on which no credential was sent yet", number(pendingLimit)],
   [
