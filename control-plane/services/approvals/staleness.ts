@@ -55,7 +55,7 @@ async function findFault(
   const plan = await tx.first(findJob, { id: plan_job_id });
   if (!plan) return new RefusalError("plan_is_stale", "The plan no longer exists, so plan again");
   try {
-    await checkFresh(tx, plan);
+    await checkFresh(context, tx, plan);
     if (has_approval_rule === 0) return undefined;
     const spec = await tx.first(findSpec, { id: plan.spec_id ?? "", owner: plan.owner_id });
     if (!spec) return new RefusalError("plan_is_stale", "The configuration no longer exists");

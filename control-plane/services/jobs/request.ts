@@ -106,7 +106,7 @@ export async function resolveRequest(
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
-  const planned = input.plan_job_id ? await checkPlan(tx, owner, input, spec) : undefined;
+  const planned = input.plan_job_id ? await checkPlan(context, tx, owner, input, spec) : undefined;
   const files = await requestedFiles(tx, owner, input, drafts);
   const deployment = await requestedDeployment(tx, input, spec, parts);
   const { values = "all", isPullRequest = false } = mode.origin ?? {};

@@ -9,10 +9,15 @@ import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import { findUsedIdentity, type ClaimedIdentity } from "../../store/identities/identities.ts";
 import { findArtifact } from "../../store/storage/job-files.ts";
+import type { Context } from "../context.ts";
 import { findState } from "../../store/states/states.ts";
+
+/** What says whether retention may have removed a plan artifact. */
+type Keeping = Pick<Context, "now" | "retention">;
 
 /** Throws unless the plan can be deployed, apart from its hash. */
 export async function checkPlan(
+  context: Keeping,
   tx: Queries,
   owner: string,
   request: CreateJob,
@@ -36,7 +41,7 @@ export async function checkPlan(
       "plan_already_used",
       `The plan was already deployed, by the job ${use.id}`,
     );
-  await checkFresh(tx, plan);
+  await checkFresh(context, tx, plan);
   if (spec.cloud_identity_id !== plan.cloud_identity_id)
     throw new RefusalError(
       "plan_is_stale",
@@ -72,13 +77,17 @@ function checkPlacement(
 }
 
 /** Throws without an artifact, or if state or identity may have changed since the plan. */
-export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
+export async function checkFresh(
+  { now, retention }: Keeping,
+  tx: Queries,
+  plan: JobRow,
+): Promise<void> {
   await checkIdentity(tx, plan);
-  if (!(await tx.first(findArtifact, { job: plan.id })))
-    throw new RefusalError(
-      "invalid_plan",
-      "the PLAN has no plan artifact, because it made none or because retention removed it: plan again",
-    );
+  if (!(await tx.first(findArtifact, { job: plan.id }))) {
+    const isOld = (plan.ended_at ?? 0) < now() - retention.artifacts;
+    const why = isOld ? "retention has removed its plan artifact" : "it has no plan artifact";
+    throw new RefusalError("invalid_plan", `the PLAN cannot be deployed: ${why}. Plan again`);
+  }
   // What was deployed since the backup is not known, and the restored state may be outdated.
   const ended = plan.ended_at ?? 0;
   if (ended < Number((await findFact(tx, restoredAt)) ?? 0))

@@ -142,3 +142,19 @@ describe("a stale plan", () => {
     expect(await user.client.refusal("createJob", deploy)).toBe("409 plan_is_stale");
   });
 });
+
+describe("a plan without an artifact", () => {
+  it("says whether retention has removed it", async ({ plan, use }) => {
+    const { context } = plane;
+    await context.store.write((tx) =>
+      tx.sql.deleteFrom("plan_artifacts").where("job_id", "=", plan.id).execute(),
+    );
+    const detail = async () => (await use()).not_deployable?.detail;
+    expect(await detail()).toBe("the PLAN cannot be deployed: it has no plan artifact. Plan again");
+    const ended_at = context.now() - context.retention.artifacts - 1000;
+    await setRows(plane, "jobs", { ended_at }, { id: plan.id });
+    expect(await detail()).toBe(
+      "the PLAN cannot be deployed: retention has removed its plan artifact. Plan again",
+    );
+  });
+});
