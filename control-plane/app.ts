@@ -28,6 +28,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { logRoutes } from "./routes/logs.ts";
 import { notificationRoutes } from "./routes/notifications.ts";
 import { operationRoutes } from "./routes/operations.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
 import { releaseRoutes } from "./routes/releases.ts";
 import { stateRoutes } from "./routes/states.ts";
 import { teamRoutes } from "./routes/teams.ts";
@@ -151,6 +152,7 @@ export async function buildApp(
     ...configurationRoutes(context),
     ...connectionRoutes(context),
     ...notificationRoutes(context),
+    ...scheduleRoutes(context),
     ...identityRoutes(context),
     ...releaseRoutes(context),
     ...jobRoutes(context),

@@ -26,6 +26,7 @@ import { forgetEvents } from "./services/connections/events.ts";
 import { postChanges } from "./services/pull-requests/posting.ts";
 import { pollConnections, pollers } from "./services/pull-requests/poll.ts";
 import { pruneExpired } from "./services/people/logins.ts";
+import { scheduleRounds } from "./services/schedules/rounds.ts";
 import { recountStates } from "./services/states/recount.ts";
 import { finishMoves } from "./services/storage/zone-moves.ts";
 import { finishDeletions } from "./services/storage/removals.ts";
@@ -101,6 +102,7 @@ export async function startServer(
       "a round of the worker watch failed",
     ],
     [minute, () => endStale(context, signal), "ending deployments whose plan is stale failed"],
+    [second, scheduleRounds(context, signal), "queueing the jobs of schedules failed"],
     [second, () => postChanges(context, signal), "telling code hosts of jobs failed"],
     ...Array.from(
       { length: pollers },

@@ -60,6 +60,10 @@ export const auditActions = [
   "notification.update",
   "notification.rotate_secret",
   "notification.delete",
+  "schedule.create",
+  "schedule.update",
+  "schedule.delete",
+  "schedule.run",
   "variable_set.create",
   "variable_set.update",
   "variable_set.delete",
@@ -99,6 +103,8 @@ export const AuditActorKind = OneOf([
   "pipeline",
   /** A connection to a code host, whose event or poll caused it. */
   "connection",
+  /** A schedule, or the end of a configuration; its jobs are the targets. */
+  "schedule",
   /** A command on the server's machine. */
   "operator",
   /** A periodic task of the control plane. */

@@ -2,7 +2,6 @@
 import { Type, type Static } from "typebox";
 import { shownApproval, writtenApproval } from "./approvals.ts";
 import { Backend, Deployed, StateBackend } from "./deployed.ts";
-import { Drift } from "./drift.ts";
 import { FailedJob } from "./failed-job.ts";
 import {
   about,
@@ -17,6 +16,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { watchedFields, writtenExpiry } from "./expiry.ts";
 import { shownFollow, writtenFollow } from "./follow.ts";
 import { parallelismLimit, timeoutSecondsLimit } from "./limits.ts";
 import { TeamSlug } from "./teams.ts";
@@ -264,7 +264,7 @@ export const Configuration = Type.Object({
   ),
   approval: shownApproval,
   follow: shownFollow,
-  drift: Type.Optional(Drift),
+  ...watchedFields,
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -280,6 +280,7 @@ export const CreateConfiguration = Type.Object(
     origin: Type.Optional(Origin),
     approval: writtenApproval,
     follow: writtenFollow,
+    expires_at: writtenExpiry,
     ...writtenFields,
   },
   { additionalProperties: false },
@@ -300,6 +301,7 @@ export const UpdateConfiguration = Type.Object(
     origin: Type.Optional(Origin),
     approval: writtenApproval,
     follow: writtenFollow,
+    expires_at: writtenExpiry,
     ...writtenFields,
     source: Type.Optional(Source),
   },

@@ -18,6 +18,7 @@ import { repositoryEndpoints } from "./repositories.ts";
 import { signInEndpoints } from "./sign-in.ts";
 import { stateVersionEndpoints } from "./state-versions.ts";
 import { stateEndpoints } from "./state.ts";
+import { scheduleEndpoints } from "./schedules.ts";
 import { teamEndpoints } from "./teams.ts";
 import { variableSetEndpoints } from "./variable-sets.ts";
 import { workerEndpoints } from "./worker-endpoints.ts";
@@ -79,6 +80,11 @@ export const tags = [
     "Jobs",
     "A job plans, deploys or destroys one configuration, or tears down a worker. It is QUEUED, then PROCESSING, and ends as SUCCESS, FAILED or CANCELLED.",
     { ...jobEndpoints, ...planSummaryEndpoints },
+  ),
+  tag(
+    "Schedules",
+    "A schedule queues jobs at times of the clock: checks for drift, plans, deployments or destructions of a configuration, or of each configuration of a zone.",
+    scheduleEndpoints,
   ),
   tag(
     "State",

@@ -19,6 +19,7 @@ import { JobFailure } from "./job-failure.ts";
 import { JobWarnings } from "./job-warnings.ts";
 import { MadeKnown } from "./made-known.ts";
 import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
+import { creatorFields } from "./schedules.ts";
 import { MergedCommits } from "./source-merge.ts";
 import { failedChecks, PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
@@ -122,10 +123,7 @@ export const Job = Type.Object({
     "The configuration as it was when the job was created, without sensitive values.",
   ),
   execution_metadata: Nullable(ExecutionMetadata),
-  created_by: about(
-    Nullable(Type.String()),
-    "The name of the person who created it, as in the audit log; null if this is not known.",
-  ),
+  ...creatorFields,
   ...changeFields,
   changes: about(
     Nullable(PlanCounts),

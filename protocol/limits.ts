@@ -40,6 +40,9 @@ export const tokenOverlap = { default: 600, maximum: 600 } as const;
 /** The longest time for which a replaced webhook secret is still accepted, in seconds. */
 export const webhookOverlapLimit = 7 * 86_400;
 
+/** The longest window over which the runs of a schedule are spread, in minutes. */
+export const scheduleWindowLimit = 1440;
+
 /** How many variables the failure of a job names. */
 export const failureVariablesLimit = 100;
 

@@ -127,6 +127,7 @@ export async function fill(dataDirectory: string, queued: number, held = 0): Pro
         outputs_omitted: 0,
         version: 0,
         ...unchecked,
+        expires_at: null,
         ...approvalColumns(null),
       });
       await insertJob(

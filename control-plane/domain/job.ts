@@ -41,10 +41,17 @@ export interface JobRow {
   timeout_seconds: number;
   /** The name of the person who created it, as in the audit log. */
   created_by: string | null;
-  /** The id of that person; of a job of an access token, of the person who created the token. */
+  /**
+   * The id of that person; of a job of an access token, of the person who created the token; of a
+   * schedule, of the person who changed it last.
+   */
   creator_id: string | null;
   /** 1 for a PLAN that only finds out whether what is deployed has drifted. */
   drift_check: 0 | 1;
+  /** The schedule that queued it. */
+  schedule_id: string | null;
+  /** 0: of people and access tokens; 1: of connections; 2: of schedules. */
+  queue_class: 0 | 1 | 2;
   /** 0 if known to delete and replace nothing: a DEPLOY whose complete plan summary says so. */
   destructive: 0 | 1;
   /** 1 while it waits for approvals (store/approvals/approvals.ts). */
@@ -108,6 +115,8 @@ export const newlyQueued = {
   created_by: null,
   creator_id: null,
   drift_check: 0,
+  schedule_id: null,
+  queue_class: 0,
   destructive: 1,
   unapproved: 0,
   worker_id: null,

@@ -2,6 +2,7 @@
 import type { TSchema } from "typebox";
 import { fieldExamples } from "./examples/fields.ts";
 import { configurationExamples } from "./examples/configurations.ts";
+import { scheduleExamples } from "./examples/schedules.ts";
 import { connectionExamples } from "./examples/connections.ts";
 import { notificationExamples } from "./examples/notifications.ts";
 import { jobExamples } from "./examples/jobs.ts";
@@ -15,6 +16,7 @@ const declared = new Map(
     configurationExamples,
     connectionExamples,
     notificationExamples,
+    scheduleExamples,
     jobExamples,
     peopleExamples,
     workerExamples,

@@ -9,7 +9,6 @@ import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { StreamType } from "../../protocol/jobs.ts";
 import type { ApprovalColumns, ApprovalRow } from "../domain/approvals.ts";
-import type { DriftColumns } from "../domain/drift.ts";
 import type { JobRow } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";
 import type {
@@ -20,6 +19,7 @@ import type {
   PullRequestsTable,
 } from "./connection-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
+import type { ScheduleTables, WatchedColumns } from "./schedule-tables.ts";
 import type {
   AccessTokensTable,
   AccountsTable,
@@ -54,7 +54,7 @@ export interface ZonesTable {
   updated_at: Millis;
 }
 
-export interface SpecsTable extends ApprovalColumns, DriftColumns {
+export interface SpecsTable extends ApprovalColumns, WatchedColumns {
   id: string;
   owner_id: string;
   zone_id: string;
@@ -351,7 +351,7 @@ export interface AuditEntriesTable {
   created_at: Millis;
 }
 
-export interface Tables extends NotificationTables {
+export interface Tables extends NotificationTables, ScheduleTables {
   users: UsersTable;
   spaces: SpacesTable;
   teams: TeamsTable;

@@ -23,6 +23,7 @@ export const ids = {
   connection: "019aa5c0-5e60-7c2d-a7e8-61728394a513",
   notification: "019aa5c0-7f80-7d3e-b8f9-72839405b614",
   delivery: "019aa5c3-0a10-7e4f-89a0-8394a5b6c715",
+  schedule: "019aa5c0-6f70-7d3e-b8f9-72839405b614",
   set: "019aa5c0-2d40-7a0b-95c6-4f5a6b7c8d10",
   user: "019aa5bd-3c20-7d1e-9f4a-6b7c8d9e0f11",
   invitation: "019aa5bd-8e30-7e2f-a05b-7c8d9e0f1a12",

@@ -37,8 +37,9 @@ import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findFollowed } from "../connections/follow.ts";
+import { applyExpiry } from "./expiry.ts";
 import { applyFollow, onBranch, viewFollow } from "./follows.ts";
-import { time } from "../../domain/moments.ts";
+import { time, timeOrNull } from "../../domain/moments.ts";
 import { reading, sealedText, wholeText, writingOf, type Writing } from "../definitions.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import type { JsonText } from "../json-text.ts";
@@ -83,6 +84,7 @@ export async function createConfiguration(
     outputs_omitted: 0,
     version: 0,
     ...unchecked,
+    expires_at: null,
     ...approvalColumns(input.approval ?? null),
   });
   if (input.approval) checkPermission(user, "administer");
@@ -94,7 +96,10 @@ export async function createConfiguration(
       await refuseIdAsName(tx, owner, spec.name);
       await checkNames(tx, spec);
       await insertSpec(tx, spec);
-      const details = await applyFollow(tx, user, id, followed, at);
+      const details = {
+        ...(await applyFollow(tx, user, id, followed, at)),
+        ...(await applyExpiry(tx, user, spec, given.expires_at, at)),
+      };
       const created = { action: "configuration.create", id, name: spec.name, details } as const;
       await recordOwn(tx, user, created, at);
       return spec;
@@ -103,7 +108,11 @@ export async function createConfiguration(
   const spec = await countRefusal(context, created);
   const variable_sets = await findAttachedSets(context.store.read, spec);
   const viewed = viewSpec(spec, sealed.text);
-  const shown = { follow: await viewFollow(context.store.read, spec, viewed), variable_sets };
+  const shown = {
+    expires_at: given.expires_at ?? null,
+    follow: await viewFollow(context.store.read, spec, viewed),
+    variable_sets,
+  };
   return { ...viewed, state_backend: viewed.backend ?? null, failed_job: null, ...shown };
 }
 
@@ -273,6 +282,7 @@ export function viewSpec(
     error_message: shownError(spec),
     deployed,
     approval: approvalRule(spec),
+    expires_at: timeOrNull(spec.expires_at),
     cluster_name: spec.cluster_name,
     cluster_endpoint: spec.cluster_endpoint,
     gitops_url: spec.gitops_url,

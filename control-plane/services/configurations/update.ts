@@ -45,6 +45,7 @@ import {
 import { findFollow } from "../../store/connections/follows.ts";
 import { markOpenPlans } from "../../store/connections/job-changes.ts";
 import { findFollowed, type Followed } from "../connections/follow.ts";
+import { applyExpiry } from "./expiry.ts";
 import { applyFollow, followChange, type FollowChange } from "./follows.ts";
 import { refuseResources } from "./resources.ts";
 
@@ -176,6 +177,7 @@ async function save(
   }
   const details = {
     fields: Object.keys(change),
+    ...(await applyExpiry(tx, user, before, change.expires_at, after.updated_at)),
     ...(await applyFollow(tx, user, id, follow, after.updated_at)),
     ...(hasOtherRule ? { approval: approvalWords(approvalRule(after)) } : {}),
   };

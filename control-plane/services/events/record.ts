@@ -69,6 +69,7 @@ const actorKinds: Partial<Record<AuditActorKind, EventActor["kind"]>> = {
   cli_login: "user",
   access_token: "token",
   connection: "connection",
+  schedule: "schedule",
 };
 
 /** Of the system's own changes there is no name. */

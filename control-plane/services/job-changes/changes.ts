@@ -3,6 +3,7 @@ import { isHeld, hasEnded, type JobRow } from "../../domain/job.ts";
 import { withLists } from "../../domain/worker.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries, ShareOptions } from "../../store/db.ts";
+import { wakeRun } from "../../store/schedules/rounds.ts";
 import {
   refreshUnapproved,
   refreshVotedOn,
@@ -116,6 +117,9 @@ export async function changeJob(
   afterCommit.push((wakeups) => wakeups.notify("job", job.id));
   for (const what of eventsOf(before, job))
     notifyOfEvent(afterCommit, what, job, by?.name ?? undefined);
+  const isEnd = hasEnded(job) && !hasEnded(before);
+  if (isEnd && job.schedule_id !== null && job.job_type === "PLAN")
+    await tx.run(wakeRun, { plan: job.id, now });
   const isReleased = isHeld(before) && !isHeld(job);
   if (job.spec_id !== null) {
     const isUnlocked = job.released_at !== null && !keepLock && (await releaseLock(tx, job.id));

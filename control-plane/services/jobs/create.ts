@@ -241,6 +241,8 @@ function newJob(
     timeout_seconds: timeoutSeconds,
     created_by: by.name,
     creator_id: by.user_id,
+    schedule_id: by.schedule_id ?? null,
+    queue_class: by.queue_class,
     created_at: now(),
   };
 }

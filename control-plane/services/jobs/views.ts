@@ -21,6 +21,7 @@ import { findStaleness } from "../approvals/staleness.ts";
 import { findApprovalNeed, viewApprovals } from "../approvals/views.ts";
 import { findCandidates, viewWaiting } from "../claims/waiting-reason.ts";
 import type { Context } from "../context.ts";
+import { scheduleOf } from "./creator.ts";
 import { logComplete } from "../logs/progress.ts";
 import { findApplyProgress } from "../logs/resources.ts";
 import { reading, wholeText } from "../definitions.ts";
@@ -118,6 +119,7 @@ async function viewWithSnapshot(
         ? null
         : (JSON.parse(job.execution_metadata) as ExecutionMetadata),
     created_by: job.created_by,
+    schedule: scheduleOf(job),
     approvals: await viewApprovals(queries, job.id),
     approval_need: await findApprovalNeed(queries, job),
     changes: countsOf(counts?.counts ?? null),

@@ -22,10 +22,10 @@ import { findMember } from "../../store/teams/members.ts";
 import { isRecent, type CommentCommand } from "../connections/comment-commands.ts";
 import { connectionCreator, type Creator } from "../jobs/creator.ts";
 import { mayStay } from "../people/admission.ts";
+import { isApplyable } from "../plans/applyable.ts";
 import { changeOfPull, isTouched, mayPlan, queueEach, requestOf, skipReason } from "./plans.ts";
 import { settingsOf, type Place } from "./place.ts";
 import { plansOf } from "./posting.ts";
-import { isApplyable } from "./pushes.ts";
 
 /** A command about a pull request that is open. */
 interface Given {
@@ -199,5 +199,5 @@ async function deployerOf(
     return undefined;
   const name = `${email} (comment)`;
   const { actor } = connectionCreator(connection);
-  return { space_id: space, name, user_id: user, actor: { ...actor, name } };
+  return { space_id: space, name, user_id: user, actor: { ...actor, name }, queue_class: 1 };
 }

@@ -2,7 +2,6 @@
 import { v7 as uuid } from "uuid";
 import { HostError } from "../../code-hosts/host-calls.ts";
 import { commitUrl } from "../../code-hosts/kinds.ts";
-import { findArtifact } from "../../store/storage/job-files.ts";
 import type { ConnectionRow } from "../../store/connections/connections.ts";
 import { findFollow } from "../../store/connections/follows.ts";
 import { findAnyDeployOf } from "../../store/connections/job-changes.ts";
@@ -17,7 +16,7 @@ import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
 import type { AfterCommit } from "../job-changes/changes.ts";
 import { connectionCreator } from "../jobs/creator.ts";
-import { findBriefSummary } from "../plans/read-summary.ts";
+import { isApplyable } from "../plans/applyable.ts";
 import { cancelJob, isTouched, pullRequestOf, queueEach, requestOf } from "./plans.ts";
 import { keyOf, settingsOf, type Place } from "./place.ts";
 
@@ -101,12 +100,6 @@ async function supersede(
   for (const job of await tx.all(findJobsOfPushes, { spec, limit: recentJobs }))
     if (job.status === "QUEUED" && job.creator_id === null)
       await cancelJob(tx, afterCommit, connection, job.job_id, now);
-}
-
-/** Whether there is something to deploy, and the plan is still stored. */
-export async function isApplyable(read: Queries, job: string): Promise<boolean> {
-  const summary = await findBriefSummary(read, job);
-  return summary?.applyable !== false && (await read.first(findArtifact, { job })) !== undefined;
 }
 
 /** Queues the DEPLOY of the newest plan of a push, once: not again after it was cancelled. */

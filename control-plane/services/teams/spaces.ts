@@ -15,6 +15,7 @@ const tables: Readonly<Record<string, OwnedTable>> = {
   identities: "cloud_identities",
   connections: "connections",
   "pull-requests": "pull_requests",
+  schedules: "schedules",
   "access-tokens": "access_tokens",
   notifications: "notification_rules",
 };

@@ -52,11 +52,22 @@ export async function abandonSpec(tx: Queries, id: string): Promise<void> {
   await tx.run(detachSets, { id });
   await tx.run(deleteFollow, { spec: id });
   await tx.run(deleteRulesOfSpec, { spec: id });
+  await tx.run(deleteSchedules, { id });
+  await tx.run(deleteRuns, { id });
   await tx.run(moveToNobody, { id });
 }
 
 const detachSets = statement<{ id: string }>((db, { id }) =>
   db.deleteFrom("variable_set_attachments").where("spec_id", "=", id),
+);
+
+/** Those of the spec alone; its expiry is one of them. */
+const deleteSchedules = statement<{ id: string }>((db, { id }) =>
+  db.deleteFrom("schedules").where("spec_id", "=", id),
+);
+
+const deleteRuns = statement<{ id: string }>((db, { id }) =>
+  db.deleteFrom("schedule_runs").where("spec_id", "=", id),
 );
 
 const moveToNobody = statement<{ id: string }>((db, { id }) =>
@@ -72,6 +83,7 @@ const moveToNobody = statement<{ id: string }>((db, { id }) =>
       project_name: set.ref("id"),
       definition: sql.lit("{}"),
       definition_id: null,
+      expires_at: null,
       version: set("version", "+", 1),
     }))
     .where("id", "=", id)

@@ -6,6 +6,7 @@ import { sql, type Kysely } from "kysely";
 import * as connections from "./connections.ts";
 import { data } from "./data-0.2.0.ts";
 import * as notifications from "./notifications.ts";
+import * as schedules from "./schedules.ts";
 import { functions } from "./postgres/functions.ts";
 import { indexes as postgresIndexes } from "./postgres/indexes.ts";
 import { rowSecurity } from "./postgres/row-security.ts";
@@ -13,8 +14,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 50 for other schemas, which are refused. */
-export const version = 51;
+/** Commits before 0.2.0 have used 8 to 51 for other schemas, which are refused. */
+export const version = 52;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
@@ -104,6 +105,7 @@ const columns = [
   ...add("job_snapshots", "definition_id text"),
   ...add("log_chunks", "step text", "resource text"),
   ...add("state_versions", "stored_by text", "copy_of integer", "resource_count integer"),
+  ...schedules.columns,
 ];
 
 const tables = [
@@ -146,6 +148,7 @@ const tables = [
   `alter table accounts add column verified text`,
   ...connections.tables("text"),
   ...notifications.tables("text", "integer primary key autoincrement"),
+  ...schedules.tables("text"),
   `create table variable_sets (
     id text primary key, owner_id text not null references spaces(id), name text not null,
     definition text not null, created_at bigint not null, updated_at bigint not null, version bigint not null default 0, definition_id text)`,
@@ -227,6 +230,7 @@ const indexes = [
   `create index registration_tokens_owner on registration_tokens (owner_id, created_at, token_hash)`,
   ...connections.indexes,
   ...notifications.indexes,
+  ...schedules.indexes,
   `create unique index variable_sets_name on variable_sets (owner_id, name)`,
   `create index variable_sets_owner on variable_sets (owner_id, id)`,
   `create unique index variable_set_zones on variable_set_attachments (zone_id, set_id) where zone_id is not null`,

@@ -61,6 +61,7 @@ export async function deleteTeam({ sql }: Queries, id: string): Promise<void> {
     "connections",
     "events",
     "notification_rules",
+    "schedules",
   ] as const)
     await sql.deleteFrom(table).where("owner_id", "=", id).execute();
   await sql.deleteFrom("teams").where("id", "=", id).execute();
@@ -75,6 +76,7 @@ const ownedTables = [
   "cloud_identities",
   "connections",
   "pull_requests",
+  "schedules",
   "access_tokens",
   "notification_rules",
 ] as const;

@@ -41,6 +41,12 @@ export async function findLockedName(tx: Queries, { zone }: ZoneMove): Promise<s
 /** Whether a job is of a configuration that is in the zone now. */
 const isOfZone = (zone: string) => sql`spec_id in (select id from specs where zone_id = ${zone})`;
 
+/** Whether a schedule is of the zone or of one of its configurations. */
+const isScheduleOf = (table: string, zone: string) => {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  return sql`(${column("zone_id")} = ${zone} or ${column("spec_id")} in (select id from specs where zone_id = ${zone}))`;
+};
+
 /** Something of the space that a zone uses. */
 export interface Attached {
   readonly kind: "variable set" | "cloud identity" | "worker";
@@ -63,7 +69,7 @@ export async function findAttached(tx: Queries, { zone, from }: ZoneMove): Promi
   return rows;
 }
 
-/** A name of the zone or of its configurations that is taken in the other space. */
+/** A name of the zone, of its configurations or of their schedules that is taken in the other space. */
 export async function findTakenName(
   tx: Queries,
   { zone, to }: ZoneMove,
@@ -75,6 +81,9 @@ export async function findTakenName(
     union all
     select a.project_name as name from specs as a
       join specs as b on b.owner_id = ${to} and b.project_name = a.project_name where a.zone_id = ${zone}
+    union all
+    select a.name from schedules as a join schedules as b on b.owner_id = ${to} and b.name = a.name and b.cron is not null
+      where a.cron is not null and ${isScheduleOf("a", zone)}
     limit 1`.execute(tx.sql);
   return rows[0]?.name;
 }
@@ -131,6 +140,8 @@ export async function moveZone(
     sql`insert into owner_usage (owner_id, state_bytes) values (${to}, ${state_bytes})
       on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
     sql`delete from follows where spec_id in (select id from specs where zone_id = ${zone})`,
+    sql`update schedules set owner_id = ${to} where ${isScheduleOf("schedules", zone)}`,
+    sql`update schedule_runs set owner_id = ${to} where spec_id in (select id from specs where zone_id = ${zone})`,
     sql`update specs set owner_id = ${to} where zone_id = ${zone}`,
     sql`update zones set owner_id = ${to} where id = ${zone}`,
   ];

@@ -45,6 +45,18 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
     });
   const [rule, spareRule] = [await notify("rule"), await notify("spare")];
   const delivery = await client.call("testNotification", { params: { id: rule.id } });
+  const schedule = (name: string) =>
+    client.call("createSchedule", {
+      body: {
+        name,
+        kind: "plan",
+        configuration_id: spec,
+        cron: "0 0 1 1 *",
+        timezone: "UTC",
+        enabled: false,
+      },
+    });
+  const [yearly, spareSchedule] = [await schedule("yearly"), await schedule("spare")];
   const set = await client.call("createVariableSet", { body: { name: "s" } });
   const free = await client.call("createVariableSet", { body: { name: "free" } });
   const registration = await client.call("createRegistrationToken", { body: {} });
@@ -97,6 +109,10 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
         `/notifications/${deletes(method, url) ? spareRule.id : rule.id}`,
       )
       .replace(":delivery_id", delivery.id)
+      .replace(
+        "/schedules/:id",
+        `/schedules/${deletes(method, url) ? spareSchedule.id : yearly.id}`,
+      )
       .replace("/pull-requests/:id", `/pull-requests/${pull.id}`)
       .replace("/variable-sets/:id", `/variable-sets/${deletes(method, url) ? free.id : set.id}`)
       .replace(":serial", "1")
@@ -138,6 +154,14 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
     "PATCH /api/cli/notifications/:id": { name: "renamed" },
     "POST /api/cli/notifications/:id/rotate-secret": { overlap_seconds: 60 },
     "POST /api/cli/pull-requests/:id/approve": { commit: pull.head_commit },
+    "POST /api/cli/schedules": {
+      name: "new",
+      kind: "plan",
+      zone_id: owner.zone,
+      cron: "0 0 1 1 *",
+      timezone: "UTC",
+    },
+    "PATCH /api/cli/schedules/:id": { name: "renamed" },
     "POST /api/cli/variable-sets": { name: "new" },
     "PATCH /api/cli/variable-sets/:id": { name: "renamed" },
     "POST /api/cli/configurations/:name/state/versions": { ...state, serial: 9 },

@@ -65,6 +65,7 @@ export async function addSpec(
       outputs_omitted: 0,
       version: 0,
       ...unchecked,
+      expires_at: null,
       ...approvalColumns(null),
     }),
   );

@@ -4,6 +4,7 @@
  */
 import * as connections from "../connections.ts";
 import * as notifications from "../notifications.ts";
+import * as schedules from "../schedules.ts";
 import { isQueued, wanted } from "../queue.ts";
 
 /** What selects the queued jobs of one kind. */
@@ -25,6 +26,7 @@ export const indexes = [
   `create index cloud_identities_owner on cloud_identities (owner_id, id)`,
   ...connections.indexes,
   ...notifications.indexes,
+  ...schedules.indexes,
   `create index debug_logs_blob on debug_logs (blob)`,
   `create index invitations_space on invitations (space_id, id)`,
   `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'), job_id)`,

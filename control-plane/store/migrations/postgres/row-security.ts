@@ -38,6 +38,8 @@ const policies: Readonly<Record<string, string>> = {
       "pull_requests",
       "queue_heads",
       "registration_tokens",
+      "schedule_runs",
+      "schedules",
       "variable_sets",
       "workers",
       "zones",

@@ -5,6 +5,7 @@
 
 import * as connections from "../connections.ts";
 import * as notifications from "../notifications.ts";
+import * as schedules from "../schedules.ts";
 
 const text = `text collate "C"`;
 /** Only grows, even after the newest rows were removed. */
@@ -66,7 +67,8 @@ export const tables = [
     approval_by_author integer not null default 0, outputs_omitted integer not null default 0,
     version bigint not null default 0, definition_id ${text}, failed_checks integer,
     drift_status ${text} not null default 'unchecked', drift_since bigint, drift_checked_at bigint, drift_job_id ${text},
-    drift_resources integer not null default 0, drift_told integer not null default 0, unique (owner_id, name), unique (owner_id, project_name))`,
+    drift_resources integer not null default 0, drift_told integer not null default 0, expires_at bigint,
+    unique (owner_id, name), unique (owner_id, project_name))`,
   `create table components (
     spec_id ${text} not null references specs(id) on delete cascade, name ${text} not null, type ${text} not null,
     value ${text}, sensitive integer not null, omitted_bytes bigint, primary key (spec_id, name))`,
@@ -91,7 +93,8 @@ export const tables = [
     log_pruned_at bigint, features ${text} not null default '[]', presumed_lost_at bigint,
     outcome_unknown integer not null default 0, destroys integer not null default 0, created_by ${text},
     creator_id ${text}, destructive integer not null default 1, unapproved integer not null default 0,
-    cancelled_by ${text}, identity_used ${text}, failure ${text}, failed_checks integer, drift_check integer not null default 0)`,
+    cancelled_by ${text}, identity_used ${text}, failure ${text}, failed_checks integer, drift_check integer not null default 0,
+    schedule_id ${text}, queue_class integer not null default 0)`,
   `create table job_approvals (
     job_id ${text} not null references jobs(id), user_id ${text} not null references users(id), email ${text} not null,
     decision ${text} not null, comment ${text}, decided_at bigint not null, primary key (job_id, user_id))`,
@@ -139,6 +142,7 @@ export const tables = [
     blob ${text} primary key, delete_at bigint not null)`,
   ...connections.tables(text),
   ...notifications.tables(text, serial),
+  ...schedules.tables(text),
   `create table variable_sets (
     id ${text} primary key, owner_id ${text} not null references spaces(id), name ${text} not null,
     definition ${text} not null, created_at bigint not null, updated_at bigint not null,

@@ -49,7 +49,7 @@ const unrecorded: Record<string, string> = {
  * operators do is in `services/people/operators.test.ts`.
  */
 const isForm = (url: string): boolean =>
-  /^\/(zones|configurations|identities|variable-sets|connections|notifications|pull-requests|jobs|workers|settings|teams|invitations|operator)(\/|$)/.test(
+  /^\/(zones|configurations|identities|variable-sets|connections|notifications|schedules|pull-requests|jobs|workers|settings|teams|invitations|operator)(\/|$)/.test(
     url,
   );
 
@@ -204,6 +204,7 @@ describe("the audit log", () => {
     });
     await connect();
     await notify();
+    await schedule(String(created.json.id));
     await attach(String(zone.id), String(created.json.id));
     await does("DELETE /api/cli/zones/:id", [], { ids, status: 409 });
     await does("DELETE /api/cli/configurations/:name", ["configuration.delete"], { ids: ["c"] });
@@ -248,6 +249,22 @@ describe("the audit log", () => {
     });
     secrets.push(String(rotated.json.secret));
     await does(`DELETE ${path}/:id`, ["notification.delete"], { ids });
+  }
+
+  async function schedule(configuration_id: string) {
+    const path = "/api/cli/schedules";
+    const body = {
+      name: "s",
+      kind: "destroy",
+      configuration_id,
+      cron: "0 0 1 1 *",
+      timezone: "UTC",
+    };
+    const made = await does(`POST ${path}`, ["schedule.create"], { body });
+    const ids = [String(made.json.id)];
+    await does(`PATCH ${path}/:id`, ["schedule.update"], { ids, body: { enabled: false } });
+    await does(`POST ${path}/:id/run`, ["schedule.run"], { ids });
+    await does(`DELETE ${path}/:id`, ["schedule.delete"], { ids });
   }
 
   /** Changes a variable set, and attaches it to a zone and a configuration for a moment. */

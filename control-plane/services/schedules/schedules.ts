@@ -1,0 +1,249 @@
+import { v7 as uuid } from "uuid";
+import type { CreateSchedule, Schedule, UpdateSchedule } from "../../../protocol/schedules.ts";
+import { momentOf, time, timeOrNull } from "../../domain/moments.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkPermission } from "../../domain/roles.ts";
+import { nextMoment } from "../../domain/schedule-times.ts";
+import { findSpec } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { dropDueRuns } from "../../store/schedules/rounds.ts";
+import {
+  deleteSchedule as deleteRow,
+  findSchedule,
+  findScheduleByName,
+  insertSchedule,
+  listSchedules as listRows,
+  listSchedulesOf as listRowsOf,
+  updateSchedule as updateRow,
+  type ScheduleRow,
+} from "../../store/schedules/schedules.ts";
+import { findZone } from "../../store/zones/zones.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import { findNamed } from "../configurations/configurations.ts";
+import type { Context } from "../context.ts";
+
+/** How many schedules a space may have. */
+const schedulesLimit = 500;
+
+export async function createSchedule(
+  { store, now }: Context,
+  user: UserCaller,
+  input: CreateSchedule,
+): Promise<Schedule> {
+  const { space_id: owner_id } = user;
+  const [id, at] = [uuid(), now()];
+  const row = changed(
+    {
+      id,
+      owner_id,
+      name: input.name,
+      kind: input.kind,
+      spec_id: null,
+      zone_id: null,
+      cron: input.cron,
+      timezone: input.timezone,
+      window_minutes: 0,
+      starts_at: null,
+      ends_at: null,
+      enabled: 1,
+      author_id: user.user_id,
+      moment: null,
+      look_at: null,
+      warn_at: null,
+      spread_to: null,
+      last_at: null,
+      last_job_id: null,
+      last_skipped: null,
+      created_at: at,
+      updated_at: at,
+    },
+    input,
+    at,
+  );
+  checkKind(user, row);
+  await store.write(async (tx) => {
+    await checkTarget(tx, row);
+    await checkName(tx, row);
+    const others = await listRows(tx, owner_id, undefined, schedulesLimit);
+    if (others.length >= schedulesLimit)
+      throw new RefusalError(
+        "quota_exceeded",
+        `this space has ${schedulesLimit} schedules, which is the limit: delete some of them`,
+      );
+    await insertSchedule(tx, row);
+    await recordOwn(tx, user, { action: "schedule.create", id, name: row.name }, at);
+  });
+  return viewSchedule(row);
+}
+
+export async function listSchedules(
+  { store: { read } }: Context,
+  { space_id }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<Schedule[]> {
+  return (await listRows(read, space_id, before, limit)).map(viewSchedule);
+}
+
+/** The schedules that run a configuration: its own and its zone's. */
+export async function listSchedulesOf(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  configuration: string,
+): Promise<Schedule[]> {
+  const spec = await findNamed(read, owner, configuration);
+  return (await listRowsOf(read, spec, schedulesLimit)).map(viewSchedule);
+}
+
+export async function getSchedule(
+  { store: { read } }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<Schedule> {
+  return viewSchedule(await findRow(read, user, id));
+}
+
+/** What decides when and what it runs. A change of it drops the runs that wait for their minute. */
+const deciding = [
+  "kind",
+  "spec_id",
+  "zone_id",
+  "cron",
+  "timezone",
+  "window_minutes",
+  "starts_at",
+  "ends_at",
+  "enabled",
+] as const;
+
+export async function updateSchedule(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+  input: UpdateSchedule,
+): Promise<Schedule> {
+  return store.write(async (tx) => {
+    const before = await findRow(tx, user, id);
+    const fields = Object.keys(input);
+    if (fields.length === 0) return viewSchedule(before);
+    const at = now();
+    const asked = changed(before, input, at);
+    const isOther = deciding.some((name) => asked[name] !== before[name]);
+    const after = isOther
+      ? { ...asked, author_id: user.user_id, updated_at: at }
+      : { ...before, name: asked.name, updated_at: at };
+    if (isOther) {
+      if (after.enabled === 1) for (const one of [before, after]) checkKind(user, one);
+      await checkTarget(tx, after);
+      await tx.run(dropDueRuns, { schedule: id });
+    }
+    if (after.name !== before.name) await checkName(tx, after);
+    await updateRow(tx, id, after);
+    const target = { id, name: after.name, details: { fields } };
+    await recordOwn(tx, user, { action: "schedule.update", ...target }, at);
+    return viewSchedule(after);
+  });
+}
+
+export async function deleteSchedule(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const row = await findRow(tx, user, id);
+    await deleteRow(tx, id);
+    await recordOwn(tx, user, { action: "schedule.delete", id, name: row.name }, now());
+  });
+}
+
+export async function findRow(
+  queries: Queries,
+  { space_id: owner }: UserCaller,
+  id: string,
+): Promise<ScheduleRow> {
+  const row = await queries.first(findSchedule, { id, owner });
+  if (!row) throw notFound("schedule");
+  return row;
+}
+
+/** Returns the row with the fields of a request, and when it comes next. Throws 400. */
+function changed(row: ScheduleRow, input: UpdateSchedule, now: number): ScheduleRow {
+  const moment = (name: "starts_at" | "ends_at"): number | null => {
+    const given = input[name];
+    if (given === undefined) return row[name];
+    return given === null ? null : (momentOf(`body.${name}`, given) ?? null);
+  };
+  const { configuration_id, zone_id, enabled } = input;
+  // One target replaces the other.
+  const target = {
+    spec_id: configuration_id === undefined ? (zone_id ? null : row.spec_id) : configuration_id,
+    zone_id: zone_id === undefined ? (configuration_id ? null : row.zone_id) : zone_id,
+  };
+  if ((target.spec_id === null) === (target.zone_id === null))
+    throw invalid("body.configuration_id", "or zone_id must be there, and not both");
+  const after = {
+    ...row,
+    name: input.name ?? row.name,
+    kind: input.kind ?? row.kind,
+    ...target,
+    cron: input.cron ?? row.cron ?? "",
+    timezone: input.timezone ?? row.timezone,
+    window_minutes: input.window_minutes ?? row.window_minutes,
+    starts_at: moment("starts_at"),
+    ends_at: moment("ends_at"),
+    enabled: enabled === undefined ? row.enabled : enabled ? (1 as const) : (0 as const),
+  };
+  const next = nextMoment(after, now);
+  const mayEnd = input.ends_at ?? input.starts_at ?? input.cron ?? input.timezone;
+  if (next === null && mayEnd != null)
+    throw invalid("body.ends_at", "is before the schedule comes for the first time");
+  const comes = after.enabled === 1 ? next : null;
+  return { ...after, moment: comes, look_at: comes, spread_to: null };
+}
+
+/** What deploys or destroys needs the right to do that. */
+function checkKind(user: UserCaller, { kind }: ScheduleRow): void {
+  if (kind === "deploy" || kind === "destroy") checkPermission(user, "deploy");
+}
+
+async function checkTarget(
+  tx: Queries,
+  { owner_id: owner, spec_id, zone_id }: ScheduleRow,
+): Promise<void> {
+  if (spec_id !== null && !(await tx.first(findSpec, { id: spec_id, owner })))
+    throw notFound("configuration");
+  if (zone_id !== null && !(await tx.first(findZone, { id: zone_id, owner })))
+    throw notFound("zone");
+}
+
+async function checkName(tx: Queries, { name, owner_id: owner }: ScheduleRow): Promise<void> {
+  if (await tx.first(findScheduleByName, { name, owner }))
+    throw new RefusalError("name_taken", `the schedule "${name}" already exists`);
+}
+
+export const viewSchedule = (row: ScheduleRow): Schedule => ({
+  id: row.id,
+  name: row.name,
+  kind: row.kind,
+  configuration_id: row.spec_id,
+  zone_id: row.zone_id,
+  cron: row.cron ?? "",
+  timezone: row.timezone,
+  window_minutes: row.window_minutes,
+  starts_at: timeOrNull(row.starts_at),
+  ends_at: timeOrNull(row.ends_at),
+  enabled: row.enabled === 1,
+  next_at: timeOrNull(row.moment),
+  last:
+    row.last_at === null
+      ? null
+      : {
+          at: time(row.last_at),
+          ...(row.last_job_id === null ? {} : { job_id: row.last_job_id }),
+          ...(row.last_skipped === null ? {} : { skipped: row.last_skipped }),
+        },
+  created_at: time(row.created_at),
+  updated_at: time(row.updated_at),
+});

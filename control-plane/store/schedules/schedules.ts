@@ -1,0 +1,107 @@
+/** SQL of schedules: what people make and change. */
+import type { Queries } from "../db.ts";
+import { schedulesBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type ScheduleRow = Row<"schedules">;
+
+/** Not of the ends of configurations, which have no cron expression. */
+export const findSchedule = statement<{ id: string; owner: string }, ScheduleRow>(
+  (db, { id, owner }) =>
+    db
+      .selectFrom("schedules")
+      .selectAll()
+      .where("id", "=", id)
+      .where("owner_id", "=", owner)
+      .where("cron", "is not", null),
+);
+
+/** Of any owner, and also the end of a configuration. */
+export const findAnySchedule = statement<{ id: string }, ScheduleRow>((db, { id }) =>
+  db.selectFrom("schedules").selectAll().where("id", "=", id),
+);
+
+export const findScheduleByName = statement<{ name: string; owner: string }, { id: string }>(
+  (db, { name, owner }) =>
+    db
+      .selectFrom(schedulesBy("schedules_name"))
+      .select("id")
+      .where("owner_id", "=", owner)
+      .where("name", "=", name)
+      .where("cron", "is not", null),
+);
+
+export function listSchedules(
+  { sql: db }: Queries,
+  owner: string,
+  before: string | undefined,
+  limit: number,
+): Promise<ScheduleRow[]> {
+  let query = db
+    .selectFrom(schedulesBy("schedules_owner"))
+    .selectAll()
+    .where("owner_id", "=", owner)
+    .where("cron", "is not", null);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return query.orderBy("id", "desc").limit(limit).execute();
+}
+
+/** Those of a configuration and of its zone, which run it. */
+export async function listSchedulesOf(
+  { sql: db }: Queries,
+  spec: { readonly id: string; readonly zone_id: string },
+  limit: number,
+): Promise<ScheduleRow[]> {
+  const own = db
+    .selectFrom(schedulesBy("schedules_spec"))
+    .selectAll()
+    .where("spec_id", "=", spec.id)
+    .where("cron", "is not", null);
+  const ofZone = db
+    .selectFrom(schedulesBy("schedules_zone"))
+    .selectAll()
+    .where("zone_id", "=", spec.zone_id);
+  const found = await Promise.all([own, ofZone].map((query) => query.limit(limit).execute()));
+  return found.flat().slice(0, limit);
+}
+
+export async function insertSchedule({ sql }: Queries, row: ScheduleRow): Promise<void> {
+  await sql.insertInto("schedules").values(row).execute();
+}
+
+export async function updateSchedule(
+  { sql }: Queries,
+  id: string,
+  change: Partial<ScheduleRow>,
+): Promise<void> {
+  await sql.updateTable("schedules").set(change).where("id", "=", id).execute();
+}
+
+/** Its runs go too. */
+export async function deleteSchedule({ sql }: Queries, id: string): Promise<void> {
+  await sql.deleteFrom("schedules").where("id", "=", id).execute();
+}
+
+/** Sets when a configuration is destroyed, in place of the time before; null: it is not. */
+export async function saveExpiry({ sql }: Queries, id: string, at: number | null): Promise<void> {
+  await sql.updateTable("specs").set({ expires_at: at }).where("id", "=", id).execute();
+}
+
+/** Configurations that are destroyed before `until`, the next one first. */
+export const listExpiring = statement<
+  { owner: string; now: number; until: number; limit: number },
+  { id: string; name: string; moment: number }
+>((db, { owner, now, until, limit }) =>
+  db
+    .selectFrom(schedulesBy("schedules_ends"))
+    .innerJoin("specs", "specs.id", "schedules.spec_id")
+    .select(["specs.id", "specs.name"])
+    .select((select) => select.ref("schedules.moment").$notNull().as("moment"))
+    .where("schedules.owner_id", "=", owner)
+    .where("schedules.cron", "is", null)
+    .where("schedules.moment", ">", now)
+    .where("schedules.moment", "<=", until)
+    .orderBy("schedules.moment")
+    .limit(limit),
+);
