@@ -169,7 +169,7 @@ test("a plan is shown attribute by attribute, and hostile text in it is only tex
   expect(words(shown)).toContain(" password (sensitive) ");
   expect(words(shown)).toContain(' "x" → (known after the apply) ');
   expect(texts(shown, "code.path")).toContain("of-0.1");
-  expect(shown).toContain("too large to be shown in full");
+  expect(shown).toContain("too large to be shown here");
   expect(shown).toContain("**Plan: 1 to change**");
 });
 
