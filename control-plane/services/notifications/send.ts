@@ -86,7 +86,7 @@ const errorOf = (status: number): string =>
     : `HTTP ${status}`;
 
 /** The Standard Webhooks scheme, with each secret that holds now. */
-export function signature(
+function signature(
   secrets: WebhookSecrets,
   id: string,
   body: string,

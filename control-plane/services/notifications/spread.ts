@@ -17,8 +17,8 @@ import { listRules, type RuleRow } from "../../store/notifications/rules.ts";
 import type { Context } from "../context.ts";
 import { rulesLimit } from "./rules.ts";
 
-/** Events of one transaction: some milliseconds of the writer. */
-const eventsAtOnce = 50;
+/** Events of one transaction, each for up to 50 rules: some milliseconds of the writer with few rules. */
+const eventsAtOnce = 20;
 
 const eventsKept = 30 * day;
 const deletedAtOnce = 500;

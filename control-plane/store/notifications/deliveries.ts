@@ -10,7 +10,7 @@ import type { Row } from "../tables.ts";
 export type DeliveryRow = Row<"deliveries">;
 
 /** Events are delivered in order until one has failed for so long. */
-export const orderMilliseconds = 10 * minute;
+const orderMilliseconds = 10 * minute;
 
 /** Events without a sequence, in their order. */
 export const findNewEvents = statement<{ limit: number }, EventRow>((db, { limit }) =>
@@ -37,11 +37,18 @@ export const setSequence = statement<{ id: number; sequence: number }>((db, { id
   db.updateTable("events").set({ sequence }).where("id", "=", id),
 );
 
+/** SQLite binds 32,766 values in one statement. */
+const rowsAtOnce = 500;
+
 export async function insertDeliveries(
   { sql: db }: Queries,
   rows: readonly DeliveryRow[],
 ): Promise<void> {
-  if (rows.length > 0) await db.insertInto("deliveries").values(rows).execute();
+  for (let from = 0; from < rows.length; from += rowsAtOnce)
+    await db
+      .insertInto("deliveries")
+      .values(rows.slice(from, from + rowsAtOnce))
+      .execute();
 }
 
 const open = sql`status = 'retrying'`;

@@ -11,13 +11,16 @@ import {
   deliverNow,
   waitAfter,
 } from "../../../../control-plane/services/notifications/deliver.ts";
-import { deleteOldEvents } from "../../../../control-plane/services/notifications/spread.ts";
+import {
+  deleteOldEvents,
+  spreadEvents,
+} from "../../../../control-plane/services/notifications/spread.ts";
 import type { NotificationEvent } from "../../../../protocol/notification-events.ts";
 import { hour, minute, second } from "../../../../common/units.ts";
 import type { Calls } from "../../../helpers/plane/calls.ts";
 import { readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { addSpec, type Owner } from "../../../helpers/plane/rows.ts";
+import { addRule, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 
 const { plane, it } = planeForFile({ WINDLASS_OUTBOUND_ALLOW: "127.0.0.0/8" });
 
@@ -381,6 +384,18 @@ describe("the deliverer", () => {
     const isDue = (at: number | null) => at !== null && at <= plane.context.now();
     expect(rows.some(({ attempt, next_at }) => attempt === 1 && isDue(next_at))).toBe(true);
     await setRows(plane, "deliveries", { status: "given_up", next_at: null });
+  });
+
+  it("makes the deliveries of many events for many rules", async ({ owner }) => {
+    const { store } = plane.context;
+    for (let index = 0; index < 50; index += 1) await addRule(store, owner, {});
+    for (let index = 0; index < 45; index += 1) await happen(owner);
+    await spreadEvents(plane.context);
+    const rows = await readRows(plane, "deliveries", { owner_id: owner.id });
+    await setRows(plane, "deliveries", { status: "given_up", next_at: null });
+    expect(rows).toHaveLength(50 * 45);
+    const events = await readRows(plane, "events", { owner_id: owner.id });
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
   });
 
   it("forgets events after thirty days, with their deliveries", async ({ owner, client }) => {
