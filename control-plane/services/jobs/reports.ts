@@ -11,7 +11,7 @@ import { runner } from "../audit/audit.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findBriefSummary } from "../plans/read-summary.ts";
-import { storePlanSummary } from "../plans/summaries.ts";
+import { checkSameSummary, storePlanSummary } from "../plans/summaries.ts";
 import { lockUnknown, lockUnsaved } from "../states/unsaved.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
 import { summaryOfApplied } from "../logs/applied-summary.ts";
@@ -42,6 +42,9 @@ export async function reportStatus(
   const saved = await writeJobs(context, async (tx, afterCommit) => {
     const now = context.now();
     const job = await findFenced(tx, worker, id, attempt);
+    // From its SUCCESS on, people may have approved a plan by its summary.
+    const isRepeated = job.status === "SUCCESS" && Boolean(report.plan_summary);
+    if (isRepeated) await checkSameSummary(tx, id, report.plan_summary!);
     // A user must check what the job did before another job uses a state that may be incomplete.
     const isUnknown = report.status !== "SUCCESS" && report.outcome_unknown === true;
     const isUnsaved = report.status !== "SUCCESS" && report.state_unsaved === true;
@@ -66,16 +69,18 @@ export async function reportStatus(
     // whether something has changed.
     const options = { keepLock, hasApplied: report.backend === "own" };
     // Before the end, which reads it.
-    if (report.plan_summary) await storePlanSummary(tx, id, report.plan_summary);
+    if (report.plan_summary && !isRepeated) await storePlanSummary(tx, id, report.plan_summary);
     const ended = await changeJob(tx, afterCommit, job, after, now, options);
     await recordOutcome(
       tx,
       { by: runner(worker), action: "job.end", before: job, after: ended },
       now,
     );
-    const summary = report.plan_summary ?? (await summaryOfApplied(tx, ended));
-    if (summary && !report.plan_summary) await storePlanSummary(tx, id, summary);
-    if (summary) await recordDestructive(tx, ended, summary, now);
+    if (!isRepeated) {
+      const summary = report.plan_summary ?? (await summaryOfApplied(tx, ended));
+      if (summary && !report.plan_summary) await storePlanSummary(tx, id, summary);
+      if (summary) await recordDestructive(tx, ended, summary, now);
+    }
     await keepBackend(tx, ended, report);
     await removeTornDownWorker(tx, afterCommit, ended, runner(worker), now);
     return ended;

@@ -1,4 +1,5 @@
 /** Plan summaries: reported by the runner with the end of its job, read by the job's owner. */
+import { isDeepStrictEqual } from "node:util";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { unknownPathsLimit, type UnknownValues } from "../../../protocol/made-known.ts";
@@ -7,7 +8,7 @@ import { changesResources } from "../../../protocol/words.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../callers.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { isDestructive } from "../../domain/approvals.ts";
 import { findOwnJob, findUseOfPlan, setDestructive } from "../../store/jobs/jobs.ts";
@@ -20,13 +21,37 @@ import type { Context } from "../context.ts";
 import { joined, readPlanSummary, type Details } from "./read-summary.ts";
 import { findPlanRefusal } from "../jobs/jobs.ts";
 
-/** Attributes and graph (up to 1 MiB) are stored apart, so that lists of summaries stay fast. */
 export async function storePlanSummary(
   tx: Queries,
   job: string,
   summary: PlanSummary,
 ): Promise<void> {
   await tx.run(setDestructive, { plan: job, destructive: isDestructive(summary) ? 1 : 0 });
+  await savePlanSummary(tx, job, storedParts(summary));
+}
+
+/** Refuses a summary that is not the stored one. Attributes that retention removed are not compared. */
+export async function checkSameSummary(
+  tx: Queries,
+  job: string,
+  summary: PlanSummary,
+): Promise<void> {
+  const { plan_summary, attributes } = storedParts(summary);
+  const stored = await tx.first(findPlanSummary, { job });
+  const values = await tx.first(findPlanAttributes, { job });
+  if (isSame(plan_summary, stored?.plan_summary))
+    if (values === undefined || isSame(attributes, values.attributes)) return;
+  throw new RefusalError(
+    "job_ended",
+    "the job has ended in SUCCESS with another plan summary, which is the one that people see and approve",
+  );
+}
+
+const isSame = (json: string | null, then: string | undefined): boolean =>
+  then !== undefined && isDeepStrictEqual(JSON.parse(json ?? "null"), JSON.parse(then));
+
+/** Attributes and graph (up to 1 MiB) are stored apart, so that lists of summaries stay fast. */
+function storedParts(summary: PlanSummary): { plan_summary: string; attributes: string | null } {
   const { graph, ...rest } = summary;
   const details: Details = {
     changes: summary.changes.map(({ attributes }) => attributes ?? null),
@@ -36,10 +61,10 @@ export async function storePlanSummary(
   };
   const { changes, outputs, drift = [] } = details;
   const isEmpty = !graph && ![...changes, ...outputs, ...drift].some(Boolean);
-  await savePlanSummary(tx, job, {
+  return {
     plan_summary: JSON.stringify({ ...rest, counts: withOnly(summary) }, withoutAttributes),
     attributes: isEmpty ? null : JSON.stringify(details),
-  });
+  };
 }
 
 /** The counts are what lists read of a plan. */

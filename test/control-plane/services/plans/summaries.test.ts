@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { planSummaryLimit } from "../../../../protocol/limits.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
-import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
+import {
+  deletePlanAttributes,
+  findPlanSummary,
+} from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
-import { addHeldJob, ask } from "../../../helpers/plane/plane.ts";
+import { addHeldJob, ask, readJob } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
@@ -73,6 +76,39 @@ describe("the summary of a plan", () => {
     });
   });
 
+  it("stays as it was reported with the SUCCESS: another one is refused, the same is not", async () => {
+    const { client, plan, runner } = await planning();
+    const params = { id: plan.id };
+    const full: PlanSummary = {
+      ...summary,
+      changes: [{ ...summary.changes[0]!, attributes: [{ path: "size", before: 1, after: 2 }] }],
+    };
+    const report = (plan_summary: PlanSummary | null, status: "SUCCESS" | "FAILED" = "SUCCESS") =>
+      ["reportStatus", { params, body: { status, plan_summary } }] as const;
+    // It cannot be approved before the SUCCESS.
+    await runner.call(...report(emptySummary, "FAILED"));
+    await runner.call(...report(full));
+    const harmless = { ...full, changes: [{ ...full.changes[0]!, attributes: [] }] };
+    for (const other of [emptySummary, summary, harmless])
+      for (const status of ["SUCCESS", "FAILED"] as const)
+        expect(await runner.refusal(...report(other, status))).toBe("409 job_ended");
+    await runner.call(...report(full));
+    await runner.call(...report(null));
+    expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(full);
+    // Retention has removed them.
+    await plane.context.store.write((tx) => deletePlanAttributes(tx, [plan.id]));
+    await runner.call(...report(full));
+    expect((await readJob(plane, plan)).status).toBe("SUCCESS");
+  });
+
+  it("cannot be added after a SUCCESS without one", async () => {
+    const { plan, runner } = await planning();
+    const params = { id: plan.id };
+    await runner.call("reportStatus", { params, body: { status: "SUCCESS" } });
+    const body = { status: "SUCCESS" as const, plan_summary: emptySummary };
+    expect(await runner.refusal("reportStatus", { params, body })).toBe("409 job_ended");
+  });
+
   it("has the attributes of changes and outputs and the graph for the PLAN, and keeps the names that an agent of version 0.1 sends", async () => {
     const { client, plan, runner } = await planning();
     const params = { id: plan.id };
@@ -106,12 +142,6 @@ describe("the summary of a plan", () => {
     const { store } = plane.context;
     const stored = await store.read.first(findPlanSummary, { job: plan.id });
     expect(stored?.plan_summary).not.toMatch(/attributes|"graph"/);
-    // A later report replaces both.
-    await runner.call("reportStatus", {
-      params,
-      body: { status: "SUCCESS", plan_summary: summary },
-    });
-    expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(summary);
   });
 
   it("tells the runner of its DEPLOY what it did not know, which reports it", async () => {
