@@ -51,14 +51,18 @@ export async function noteStrangers({ store, blobs, now }: Context, turns: Turns
   }
 }
 
-/** While a backup runs they are left for retention. */
+/**
+ * Deletes those of these blobs that no row names any longer: spaces share an archive after a zone
+ * has moved. While a backup runs they are left for retention.
+ */
 export async function forget(
   { store, blobs, now }: Pick<Context, "store" | "blobs" | "now">,
-  unnamed: readonly string[],
+  candidates: readonly string[],
 ): Promise<void> {
-  if (unnamed.length === 0 || (await isBackupRunning(store.read, now()))) return;
-  for (const blob of unnamed) await blobs.delete(blob);
-  await store.write((tx) => removeUnnamed(tx, unnamed));
+  if (candidates.length === 0 || (await isBackupRunning(store.read, now()))) return;
+  const unnamed = await store.read.all(findUnnamed, { names: JSON.stringify(candidates) });
+  for (const { blob } of unnamed) await blobs.delete(blob);
+  await store.write((tx) => removeUnnamed(tx, candidates));
 }
 
 const nameOf = ({ blob }: { blob: string }): string => blob;

@@ -1,7 +1,11 @@
 import { hash, randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { beforeAll, expect, test } from "vitest";
-import { addOwner, type Owner } from "../../../helpers/plane/rows.ts";
+import { buffer } from "node:stream/consumers";
+import { beforeAll, expect, test, vi } from "vitest";
+import { UnreadableError } from "../../../../control-plane/domain/secret-box.ts";
+import { uploadArchive } from "../../../../control-plane/services/configurations/archives.ts";
+import { callerOf } from "../../../helpers/people/caller.ts";
+import { addOwner, addRows, type Owner } from "../../../helpers/plane/rows.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -78,6 +82,39 @@ test("an archive whose content is lost is whole again after the next upload", as
   expect(new Set(uploads.map(({ status }) => status))).toEqual(new Set([200, 201]));
   expect((await download(job, worker)).body.equals(content)).toBe(true);
   expect(await plane.blobs()).toBe(before + 1);
+});
+
+test("an archive that cannot be read at the moment is neither replaced nor deleted", async () => {
+  const content = archive();
+  const sha256 = hash("sha256", content);
+  await upload(content);
+  const { blob } = await readRow(plane, "archives", { sha256 });
+  const before = await plane.blobs();
+  const read = vi
+    .spyOn(plane.context.blobs, "read")
+    .mockRejectedValueOnce(Object.assign(new Error("disk"), { code: "EIO" }));
+  const again = uploadArchive(plane.context, callerOf(owner), inPieces(content, 50_000));
+  await expect(again).rejects.toMatchObject({ code: "EIO" });
+  read.mockRestore();
+  expect(await readRow(plane, "archives", { sha256 })).toMatchObject({ blob });
+  expect(await plane.blobs()).toBe(before);
+  expect((await upload(content)).status).toBe(200);
+});
+
+test("a replaced archive that another space names too is not deleted", async () => {
+  const content = archive();
+  const sha256 = hash("sha256", content);
+  await upload(content);
+  const row = await readRow(plane, "archives", { sha256 });
+  // As after a zone has moved there.
+  const other = await addOwner(plane.context.store);
+  await addRows(plane.context.store, "archives", { ...row, owner_id: other.id });
+  const read = vi
+    .spyOn(plane.context.blobs, "read")
+    .mockRejectedValueOnce(new UnreadableError("damaged for a moment"));
+  expect((await upload(content)).status).toBe(201);
+  read.mockRestore();
+  expect(await buffer(await plane.context.blobs.read(row.blob))).toEqual(content);
 });
 
 test("an archive cannot be read by another worker, by another owner's job, by a job with another source, or after the release", async () => {
