@@ -52,6 +52,8 @@ const timeouts = {
   socketTimeout: 8 * second,
   requestTimeout: 30 * second,
 };
+/** The longest that a reader waits for the next window, with all attempts. */
+const windowTimeout = 60 * second;
 
 /** Empty without a proxy; otherwise like the SDK's own. */
 function agentsFor(network: Network) {
@@ -62,7 +64,11 @@ function agentsFor(network: Network) {
 }
 
 /** Throws `ConfigError` for wrong settings or a wrong bucket, not for an unavailable store. */
-export async function s3Blobs(place: S3Place, network: Network = {}): Promise<Blobs> {
+export async function s3Blobs(
+  place: S3Place,
+  network: Network = {},
+  windowLimit = windowTimeout,
+): Promise<Blobs> {
   const { bucket: Bucket, prefix, encryption, kmsKey } = place;
   const client = new S3Client({
     forcePathStyle: place.isPathStyle,
@@ -155,14 +161,16 @@ export async function s3Blobs(place: S3Place, network: Network = {}): Promise<Bl
 
   /** Reads some bytes, and how many the object has. */
   async function readWindow(Key: string, start: number, end: number): Promise<Window> {
+    const abortSignal = AbortSignal.timeout(windowLimit);
     for (let attempt = 1; ; attempt += 1) {
       try {
         const range = { Range: `bytes=${start}-${end}` };
         const { Body, ContentRange } = await client.send(
           new GetObjectCommand({ Bucket, Key, ...range }),
+          { abortSignal },
         );
         if (Body === undefined) return nothing;
-        const bytes = await bytesOf(Body as Readable);
+        const bytes = await bytesOf(Body as Readable, abortSignal);
         const window = windowOf(bytes, ContentRange, start);
         if (window !== undefined) return window;
         // The wrong bytes: treated as a response that broke off.
@@ -170,6 +178,7 @@ export async function s3Blobs(place: S3Place, network: Network = {}): Promise<Bl
       } catch (error) {
         // Beyond the end.
         if (statusOf(error) === 416) return nothing;
+        if (abortSignal.aborted) throw storeError({ name: "TimeoutError" });
         if (statusOf(error) !== undefined || attempt === readAttempts) throw storeError(error);
       }
       await pause(readPause * attempt);
@@ -316,12 +325,15 @@ async function answered<T>(request: Promise<T>): Promise<T> {
 }
 
 /** Reads a whole response, which must not take longer than a request may. */
-async function bytesOf(body: Readable): Promise<Buffer> {
-  const timer = setTimeout(() => body.destroy(new Error("slow")), timeouts.requestTimeout);
+async function bytesOf(body: Readable, signal: AbortSignal): Promise<Buffer> {
+  const stop = (): void => void body.destroy(new Error("slow"));
+  const timer = setTimeout(stop, timeouts.requestTimeout);
+  signal.addEventListener("abort", stop);
   try {
     return Buffer.concat(await body.toArray());
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
   }
 }
 

@@ -264,6 +264,19 @@ describe("while the store fails", () => {
     await write(blobs, Buffer.from("now"));
   });
 
+  test("a read ends in time if the store hangs, however often it is asked", async () => {
+    const { blob } = await (
+      await open()
+    ).write(inPieces(randomBytes(3 * 1024 ** 2), 65_536), Infinity);
+    const blobs = await s3Blobs(place, {}, 500);
+    const content = await blobs.read(blob);
+    // Its first window is there.
+    proxy.fault = ({ method }) => (method === "GET" ? "hang" : undefined);
+    const refusal = { code: "storage_unavailable" };
+    await expect(buffer(content)).rejects.toMatchObject(refusal);
+    await expect(blobs.read(blob)).rejects.toMatchObject(refusal);
+  });
+
   test("a slow reader holds no connection, and reads on", async () => {
     const blobs = await open();
     const { blob } = await write(blobs);

@@ -3,6 +3,7 @@ import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { stateLimit } from "../../../protocol/limits.ts";
+import { minute } from "../../../common/units.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import { isHeld } from "../../domain/job.ts";
 import { withSerial } from "../../domain/state-serial.ts";
@@ -31,7 +32,7 @@ import { outputsOf } from "./outputs.ts";
 import { newReading, observe, summaryOf, type StateContent } from "./states.ts";
 import { OneAtATime } from "../one-at-a-time.ts";
 import { isUnsaved } from "./unsaved.ts";
-import { storeContent } from "../storage/stored-content.ts";
+import { readWithin, storeContent } from "../storage/stored-content.ts";
 
 export async function listStateVersions(
   { store: { read } }: Context,
@@ -78,6 +79,8 @@ export async function findStateContent(
 
 /** Rollbacks of one user that run or wait. */
 export const rollbacksPerUser = 2;
+/** 64 MiB at 1 Mbit/s: others wait meanwhile. */
+const readingLimit = 10 * minute;
 /** Copies up to 64 MiB, about 3 s of the event loop in small turns. */
 const rollingBack = new OneAtATime(
   rollbacksPerUser,
@@ -95,7 +98,7 @@ export const rollBackState = (
   name: string,
   serial: number,
 ): Promise<StateVersion> =>
-  rollingBack.run(user.space_id, () => rollBack(context, user, name, serial));
+  rollingBack.run(user.user_id, () => rollBack(context, user, name, serial));
 
 async function rollBack(
   context: Context,
@@ -110,7 +113,7 @@ async function rollBack(
   await refuseLocked(read, spec);
   const newest = await read.first(findState, { spec });
   const next = (newest ?? old).serial + 1;
-  const content = withSerial(await context.blobs.read(old.blob), next);
+  const content = withSerial(readWithin(context, old.blob, readingLimit), next);
   const seen = newReading();
   const stored = storeContent(context, observe(content, seen), stateLimit, async (written) => {
     const outputs = await outputsOf(context, named, written.blob, seen.reader);

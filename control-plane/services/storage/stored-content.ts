@@ -1,6 +1,9 @@
 /** The blob is written first, the row makes it valid; a blob without a row is deleted. */
 import type { Readable } from "node:stream";
 import type { WrittenBlob } from "../../blobs/blobs.ts";
+import { second } from "../../../common/units.ts";
+import { storageUnavailable } from "../../domain/refusal.ts";
+import { UnreadableError } from "../../domain/secret-box.ts";
 import { isUncertain } from "../../domain/storage-troubles.ts";
 import type { Context } from "../context.ts";
 import { forget } from "./orphaned-blobs.ts";
@@ -39,6 +42,7 @@ export async function storeContent<T>(
   return recorded;
 }
 
+/** Whether a blob is whole. Throws if it cannot be read now, which says nothing about it. */
 export async function isReadable(
   { blobs }: Pick<Context, "blobs">,
   blob: string,
@@ -46,8 +50,28 @@ export async function isReadable(
   try {
     for await (const _ of await blobs.read(blob));
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof UnreadableError) return false;
+    throw error;
+  }
+}
+
+/**
+ * Yields the content of a blob for work that others wait for. Throws at the first bytes that arrive
+ * after this time; each read of the storage has a time limit of its own.
+ */
+export async function* readWithin(
+  { blobs }: Pick<Context, "blobs">,
+  blob: string,
+  milliseconds: number,
+): AsyncGenerator<Uint8Array> {
+  const end = performance.now() + milliseconds;
+  for await (const chunk of await blobs.read(blob)) {
+    if (performance.now() > end)
+      throw storageUnavailable(
+        `the server's storage has not sent the content within ${milliseconds / second} seconds`,
+      );
+    yield chunk as Uint8Array;
   }
 }
 
