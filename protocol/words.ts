@@ -188,7 +188,7 @@ export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> 
 
 /** Returns `1 resource` or `3 resources`; of a state that the server cannot read, that it is not known. */
 /** What the last drift check has found. */
-export function driftText({ status, resources }: Drift): string {
+export function driftText({ status, resources }: Pick<Drift, "status" | "resources">): string {
   if (status === "drifted")
     return `drifted: ${resourcesText(resources)} ${resources === 1 ? "differs" : "differ"}`;
   return { unchecked: "not checked", in_sync: "in sync", failed: "the last check failed" }[status];

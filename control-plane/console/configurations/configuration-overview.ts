@@ -1,5 +1,6 @@
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { FailedJob } from "../../../protocol/failed-job.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { StateLock } from "../../../protocol/state-versions.ts";
 import { failedApply, jobTypeWords, outputsNote, sentence } from "../../../protocol/words.ts";
 import { time } from "../../domain/moments.ts";
@@ -12,6 +13,7 @@ import { figure, figures } from "../page/figures.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyScript } from "../page/secret.ts";
 import { ago, isOpen, statusWord, waiting } from "../page/words.ts";
+import { driftSection } from "./drift-view.ts";
 import { followFigure, openPullRequests } from "./follow-view.ts";
 import { lastFailed } from "./failed-view.ts";
 import { outputs } from "./outputs-view.ts";
@@ -24,6 +26,8 @@ export interface ConfigurationOverview {
   readonly lock: StateLock | null;
   /** The open ones onto the branch that it follows. */
   readonly pulls: readonly PullRequest[];
+  /** What differs from what was deployed. */
+  readonly drifted: PlanSummary | null;
   readonly now: string;
 }
 
@@ -35,6 +39,7 @@ export const configurationOverview = (model: ConfigurationOverview): Html => {
   // The script stands outside of the parts that are drawn again, which run none: outputs may come later.
   return html`<div id="overview" data-live>${notices(model)} ${standing(model)}</div>
     <div id="pulls" data-live>${openPullRequests(configuration, model.pulls, now)}</div>
+    <div id="drift" data-live>${driftSection(configuration, model.drifted, now)}</div>
     <div id="outputs" data-live>${outputsOf(configuration)}</div>
     ${copyScript}
     <div id="jobs" data-live>

@@ -4,6 +4,7 @@ import type { FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { tabs } from "../page/tabs.ts";
 import { actionsOf } from "./configuration-actions.ts";
+import { driftBadge } from "./drift-view.ts";
 import { entriesOf, entryKinds } from "./entries-view.ts";
 import { standingBadge } from "./failed-view.ts";
 import { sourceInWords } from "./source-view.ts";
@@ -35,7 +36,7 @@ export const configurationPage = (
       <div>
         <header class="title" id="standing" data-live>
           <h1>${name}</h1>
-          ${standingBadge(configuration)}
+          ${standingBadge(configuration)} ${driftBadge(configuration)}
         </header>
         <p class="soft">${sourceInWords(source)} · ${engineInWords(configuration)}</p>
       </div>

@@ -10,6 +10,8 @@ import { deleteConfiguration } from "../../services/configurations/delete.ts";
 import type { Context } from "../../services/context.ts";
 import { listConnections } from "../../services/connections/connections.ts";
 import { listPullRequests } from "../../services/pull-requests/pull-requests.ts";
+import { checkDrift } from "../../services/drift/checks.ts";
+import { readPlanSummary } from "../../services/plans/read-summary.ts";
 import { getCloudIdentity } from "../../services/identities/identities.ts";
 import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
@@ -95,9 +97,13 @@ export function configurationPages(pages: SignedIn, context: Context): void {
         job_type: form.text("job_type"),
         configuration_id: id,
         debug: form.isOn("debug"),
+        ...(form.text("plan_job_id") === "" ? {} : { plan_job_id: form.text("plan_job_id") }),
+        ...(form.isOn("deployed") ? { deployed: true } : {}),
         ...planOptionsIn(form),
       }),
       submit: async ({ caller, thing, form, input }) => {
+        if (form.text("check") === "drift")
+          return `/jobs/${(await checkDrift(context, caller, thing.id)).answer.id}`;
         if (form.text("job_type") === "DESTROY" && form.word("confirm") !== thing.name.trim())
           throw invalid("body.confirm", "this is not its name");
         return `/jobs/${(await createJob(context, caller, input())).id}`;
@@ -105,13 +111,15 @@ export function configurationPages(pages: SignedIn, context: Context): void {
     });
 
   const overview = tab("", async (configuration, { caller }) => {
-    const { id, follow = null } = configuration;
+    const { id, follow = null, drift } = configuration;
+    const checked = drift?.status === "drifted" ? drift.job_id : null;
     const open = { configuration: id, state: "open" } as const;
-    const [jobs, runs, lock, pulls] = await Promise.all([
+    const [jobs, runs, lock, pulls, drifted] = await Promise.all([
       listJobSummaries(context, caller, { configuration: id, limit: shown }),
       listRuns(context, [id]),
       findStateLock(context, caller, id),
       follow && listPullRequests(context, caller, open, undefined, pullsShown, { digests: false }),
+      checked === null ? null : readPlanSummary(context.store.read, checked, Infinity),
     ]);
     const now = time(context.now());
     const shownRuns = runs.get(id) ?? [];
@@ -121,6 +129,7 @@ export function configurationPages(pages: SignedIn, context: Context): void {
       runs: shownRuns,
       lock,
       pulls: pulls ?? [],
+      drifted,
       now,
     });
   });

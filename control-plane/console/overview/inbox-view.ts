@@ -1,6 +1,7 @@
 /** What needs a person, first on the overview: a line for each, with the action at its end. */
 import {
   changesText,
+  driftText,
   failedChecksWords,
   isChanging,
   jobTypeWords,
@@ -9,6 +10,7 @@ import { neverStarted } from "../../../protocol/worker-words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { WaitingDeployment, WaitingDeployments } from "../../services/approvals/waiting.ts";
 import type {
+  DriftedConfiguration,
   FailedConfiguration,
   LockedConfiguration,
   WarnedConfiguration,
@@ -28,6 +30,7 @@ export interface Inbox {
   readonly own: WaitingDeployments;
   readonly failed: readonly FailedConfiguration[];
   readonly warned: readonly WarnedConfiguration[];
+  readonly drifted: readonly DriftedConfiguration[];
   readonly locked: readonly LockedConfiguration[];
   readonly broken: readonly BrokenConnection[];
   /** Rules whose notifications do not arrive. */
@@ -47,7 +50,7 @@ const isStuck = ({ waiting_reason: reason, needs_approval }: JobSummary): boolea
 
 /** What waits for the reader, failed, is locked, is broken, is stuck or is offline. */
 export const itemsOf = (
-  { forCaller, failed, warned, locked, broken, silent, queued, workers }: Inbox,
+  { forCaller, failed, warned, drifted, locked, broken, silent, queued, workers }: Inbox,
   now: string,
 ): Html[] => [
   ...forCaller.jobs.map((job) =>
@@ -73,6 +76,15 @@ export const itemsOf = (
       html`<a href="/configurations/${one.id}"><strong>${one.name}</strong></a> It is deployed, but
         ${failedChecksWords(one)} after the last deployment.`,
       ["See the checks", `/jobs/${one.job_id}`],
+    ),
+  ),
+  ...drifted.map(({ id, name, resources, since }) =>
+    item(
+      "WARNING",
+      "triangle-alert",
+      html`<a href="/configurations/${id}"><strong>${name}</strong></a> It has
+        ${driftText({ status: "drifted", resources })}, seen ${ago(since, now)}.`,
+      ["See what differs", `/configurations/${id}#drift-title`],
     ),
   ),
   ...locked.map(({ id, name, locked_at }) =>

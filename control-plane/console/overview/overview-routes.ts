@@ -3,6 +3,7 @@ import { mayDo } from "../../domain/roles.ts";
 import { listWaitingDeployments } from "../../services/approvals/waiting.ts";
 import type { Context } from "../../services/context.ts";
 import {
+  listDriftedConfigurations,
   listFailedConfigurations,
   listLockedConfigurations,
   listWarnedConfigurations,
@@ -39,6 +40,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       waiting,
       failed,
       warned,
+      drifted,
       locked,
       broken,
       silent,
@@ -52,6 +54,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       listWaitingDeployments(context, caller, waitingShown),
       listFailedConfigurations(context, caller, inboxLimit),
       listWarnedConfigurations(context, caller, inboxLimit),
+      listDriftedConfigurations(context, caller, inboxLimit),
       listLockedConfigurations(context, caller, inboxLimit),
       listBrokenConnections(context, caller, inboxLimit),
       listFailingRules(context, caller, inboxLimit),
@@ -69,6 +72,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       ...waiting,
       failed,
       warned,
+      drifted,
       locked,
       broken,
       silent,

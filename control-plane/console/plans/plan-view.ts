@@ -97,22 +97,28 @@ export const planView = (model: PlanViewModel): Html => {
     ${
       drift.length === 0
         ? null
-        : html`<details>
+        : html`<details ${options?.refresh_only ? open : null}>
             <summary>
               Changed outside of terraform: ${String(drift.length + plan.drift_omitted)}
             </summary>
-            <ul class="changes">
-              ${drift.map(
-                ({ address, action }) =>
-                  html`<li class="line">${signOf(action)} <code>${visible(address)}</code></li>`,
-              )}
-            </ul>
-            ${more(plan.drift_omitted, "resources")}
+            ${driftView(plan)}
           </details>`
     }
     ${changes.length === 0 ? null : markdownOf(planMarkdown(name, plan, { applied, options }))}
   </windlass-plan>`;
 };
+
+/** The resources that were changed outside of terraform, attribute by attribute. */
+export const driftView = ({ drift, drift_omitted }: PlanSummary): Html =>
+  html`<ul class="changes">
+      ${drift.map(
+        (one) =>
+          html`<li>
+            ${resource(one, one.address, { isShort: drift.length <= openUpTo, isOver: true })}
+          </li>`,
+      )}
+    </ul>
+    ${more(drift_omitted, "resources")}`;
 
 /** The kinds of changes from the worst one. The filter's name is that of the action. */
 const kinds = [

@@ -1,5 +1,6 @@
 /** Configurations that need a person: failed, with failed checks, or with a state left locked. */
 import type { Configuration } from "../../../protocol/configurations.ts";
+import { listDrifted } from "../../store/configurations/drift.ts";
 import { listFailedSpecs, listWarnedSpecs } from "../../store/configurations/summaries.ts";
 import { findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findLeftLocks } from "../../store/states/states.ts";
@@ -57,6 +58,25 @@ export async function listWarnedConfigurations(
   return found.flatMap(({ job, failed_checks, ...one }) =>
     job && failed_checks !== null ? { ...one, failed_checks, job_id: job.id } : [],
   );
+}
+
+export interface DriftedConfiguration extends Pick<Configuration, "id" | "name"> {
+  readonly resources: number;
+  readonly since: string;
+}
+
+export async function listDriftedConfigurations(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  limit: number,
+): Promise<DriftedConfiguration[]> {
+  const rows = await listDrifted(read, owner, limit);
+  return rows.map(({ id, name, drift_resources: resources, drift_since }) => ({
+    id,
+    name,
+    resources,
+    since: time(drift_since),
+  }));
 }
 
 export async function listLockedConfigurations(
