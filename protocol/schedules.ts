@@ -14,7 +14,7 @@ import {
 } from "./fields.ts";
 import { scheduleWindowLimit } from "./limits.ts";
 
-export const scheduleKinds = ["drift", "plan", "deploy", "destroy"] as const;
+const scheduleKinds = ["drift", "plan", "deploy", "destroy"] as const;
 export const ScheduleKind = OneOf(scheduleKinds);
 export type ScheduleKind = Static<typeof ScheduleKind>;
 

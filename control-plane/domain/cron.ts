@@ -33,7 +33,7 @@ const fields: readonly CronField[] = [
 
 const longestMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-export interface CronTimes {
+interface CronTimes {
   /** The first moment after this one; null: none before the year 10000. Epoch milliseconds. */
   nextAfter(moment: number): number | null;
 }

@@ -4,7 +4,7 @@ import { minute, second } from "../../common/units.ts";
 import { parseCron } from "./cron.ts";
 
 /** Epoch milliseconds. */
-export interface ScheduleTimes {
+interface ScheduleTimes {
   readonly cron: string;
   readonly timezone: string;
   readonly starts_at: number | null;

@@ -13,7 +13,7 @@ const warningMilliseconds = day;
 const farthestMilliseconds = 3660 * day;
 
 /** What the audit log and jobs call it. */
-export const expiryName = "expiry";
+const expiryName = "expiry";
 
 /** Returns what the audit log says of it. `text`: undefined leaves it, null ends it. */
 export async function applyExpiry(

@@ -30,7 +30,7 @@ import { findRow, viewSchedule } from "./schedules.ts";
 import { delayRun, noteSkipped, queueRun, scheduleActor, stillOpen } from "./queue-run.ts";
 
 /** How many configurations of a zone get their runs in one transaction. */
-export const runsAtOnce = 500;
+const runsAtOnce = 500;
 const schedulesAtOnce = 50;
 const ownersAtOnce = 100;
 /** How many jobs of a space are queued before those of the next one. */

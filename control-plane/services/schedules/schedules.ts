@@ -13,14 +13,12 @@ import {
   findScheduleByName,
   insertSchedule,
   listSchedules as listRows,
-  listSchedulesOf as listRowsOf,
   updateSchedule as updateRow,
   type ScheduleRow,
 } from "../../store/schedules/schedules.ts";
 import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
-import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 
 /** How many schedules a space may have. */
@@ -84,16 +82,6 @@ export async function listSchedules(
   limit: number,
 ): Promise<Schedule[]> {
   return (await listRows(read, space_id, before, limit)).map(viewSchedule);
-}
-
-/** The schedules that run a configuration: its own and its zone's. */
-export async function listSchedulesOf(
-  { store: { read } }: Context,
-  { space_id: owner }: UserCaller,
-  configuration: string,
-): Promise<Schedule[]> {
-  const spec = await findNamed(read, owner, configuration);
-  return (await listRowsOf(read, spec, schedulesLimit)).map(viewSchedule);
 }
 
 export async function getSchedule(

@@ -113,16 +113,3 @@ export const wakeRun = statement<{ plan: string; now: number }>((db, { plan, now
     .where("plan_job_id", "=", plan)
     .where("job_id", "is", null),
 );
-
-/** For the metrics: how many schedules have come, and how many runs are due. */
-export const countDue = statement<
-  { now: number; limit: number },
-  { schedules: number; runs: number }
->((db, { now, limit }) => {
-  const query = sql`select
-      (select count(*) from (select 1 as one from schedules indexed by schedules_due
-        where look_at is not null and look_at <= ${now} limit ${limit}) as late) as schedules,
-      (select count(*) from (select 1 as one from schedule_runs
-        where due_at is not null and due_at <= ${now} limit ${limit}) as waiting) as runs`;
-  return { compile: () => query.compile(db) };
-});

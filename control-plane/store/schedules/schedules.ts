@@ -47,25 +47,6 @@ export function listSchedules(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
-/** Those of a configuration and of its zone, which run it. */
-export async function listSchedulesOf(
-  { sql: db }: Queries,
-  spec: { readonly id: string; readonly zone_id: string },
-  limit: number,
-): Promise<ScheduleRow[]> {
-  const own = db
-    .selectFrom(schedulesBy("schedules_spec"))
-    .selectAll()
-    .where("spec_id", "=", spec.id)
-    .where("cron", "is not", null);
-  const ofZone = db
-    .selectFrom(schedulesBy("schedules_zone"))
-    .selectAll()
-    .where("zone_id", "=", spec.zone_id);
-  const found = await Promise.all([own, ofZone].map((query) => query.limit(limit).execute()));
-  return found.flat().slice(0, limit);
-}
-
 export async function insertSchedule({ sql }: Queries, row: ScheduleRow): Promise<void> {
   await sql.insertInto("schedules").values(row).execute();
 }
@@ -87,21 +68,3 @@ export async function deleteSchedule({ sql }: Queries, id: string): Promise<void
 export async function saveExpiry({ sql }: Queries, id: string, at: number | null): Promise<void> {
   await sql.updateTable("specs").set({ expires_at: at }).where("id", "=", id).execute();
 }
-
-/** Configurations that are destroyed before `until`, the next one first. */
-export const listExpiring = statement<
-  { owner: string; now: number; until: number; limit: number },
-  { id: string; name: string; moment: number }
->((db, { owner, now, until, limit }) =>
-  db
-    .selectFrom(schedulesBy("schedules_ends"))
-    .innerJoin("specs", "specs.id", "schedules.spec_id")
-    .select(["specs.id", "specs.name"])
-    .select((select) => select.ref("schedules.moment").$notNull().as("moment"))
-    .where("schedules.owner_id", "=", owner)
-    .where("schedules.cron", "is", null)
-    .where("schedules.moment", ">", now)
-    .where("schedules.moment", "<=", until)
-    .orderBy("schedules.moment")
-    .limit(limit),
-);
