@@ -28,6 +28,7 @@ import {
   type RuleRow,
 } from "../../store/notifications/rules.ts";
 import { findZone } from "../../store/zones/zones.ts";
+import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { openSecrets, sealSecrets, type SealedSecrets } from "../connections/secrets.ts";
@@ -248,7 +249,9 @@ async function checkAddresses(
   addresses: readonly string[] = [],
 ): Promise<void> {
   if (addresses.length === 0) return;
-  const known = new Set((await tx.all(listAddresses, { owner })).map(({ email }) => email));
+  // As the system, because the accounts of other members are hidden.
+  const people = await asSystem(() => tx.all(listAddresses, { owner }));
+  const known = new Set(people.map(({ email }) => email));
   const other = addresses.find((address) => !known.has(address.toLowerCase()));
   if (other !== undefined)
     throw new RefusalError(

@@ -117,7 +117,8 @@ const firstJobs = (zone: string) => sql`
 /**
  * Moves a zone with its configurations and the jobs that their pages and decisions need; the others
  * follow by `moveSomeJobs`: 400,000 of them kept all other changes waiting for 6.2 s.
- * Configurations follow no branch there, because a connection stays in its space.
+ * Configurations follow no branch there, because a connection stays in its space, as notification rules
+ * do: those of the zone and its configurations are deleted.
  */
 export async function moveZone(
   tx: Queries,
@@ -140,6 +141,8 @@ export async function moveZone(
     sql`insert into owner_usage (owner_id, state_bytes) values (${to}, ${state_bytes})
       on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
     sql`delete from follows where spec_id in (select id from specs where zone_id = ${zone})`,
+    sql`delete from notification_rules where zone_id = ${zone}
+      or spec_id in (select id from specs where zone_id = ${zone})`,
     sql`update schedules set owner_id = ${to} where ${isScheduleOf("schedules", zone)}`,
     sql`update schedule_runs set owner_id = ${to} where spec_id in (select id from specs where zone_id = ${zone})`,
     sql`update specs set owner_id = ${to} where zone_id = ${zone}`,

@@ -1,8 +1,15 @@
 import { describe, expect } from "vitest";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
-import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane/plane.ts";
+import {
+  addHeldJob,
+  ask,
+  readRow,
+  readRows,
+  setRows,
+  stateHeaders,
+} from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
+import { addJob, addRule, addSpec } from "../../../helpers/plane/rows.ts";
 import { addMember, addTeam, join } from "../../../helpers/people/teams.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
 
@@ -28,6 +35,8 @@ describe("a zone", () => {
     const as = { headers: stateHeaders(plane, job) };
     await ask(plane, "LOCK", `/api/state/${spec}`, { ...as, json: { ID: "lock" } });
     await ask(plane, "POST", `/api/state/${spec}?ID=lock`, { ...as, json: state });
+    for (const place of [{ zone_id: owner.zone }, { spec_id: spec }, {}])
+      await addRule(plane.context.store, owner, place);
     const params = { id: owner.zone };
     expect(await client.refusal("updateZone", { params, body: { team: slug } })).toBe(
       "409 zone_busy",
@@ -52,6 +61,9 @@ describe("a zone", () => {
     const { owner_id: team } = await readRow(plane, "zones", { id: owner.zone });
     expect([await usageOf(owner.id), await usageOf(team)]).toEqual([0, used]);
     expect((await readRow(plane, "archives", { owner_id: team })).sha256).toBe(source.sha256);
+    // Of the rules, those of the whole space stay.
+    const rules = await readRows(plane, "notification_rules");
+    expect(rules).toMatchObject([{ owner_id: owner.id, zone_id: null, spec_id: null }]);
     for (const one of [client, calls]) {
       const { audit_entries } = await one.call("listAuditEntries", {
         query: { action: "zone.move" },
