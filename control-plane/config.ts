@@ -23,7 +23,9 @@ import type { MailSettings } from "./outbound/mail.ts";
 import type { Quotas } from "./domain/quotas.ts";
 import type { Retention } from "./domain/retention.ts";
 import { signInGroupLimit, signInRule, type SignInRule } from "./domain/sign-in-allow.ts";
-import { providerNames, type ProviderName, type Providers } from "./domain/providers.ts";
+import { hour, minute } from "../common/units.ts";
+import type { OidcPeriods, Providers } from "./domain/providers.ts";
+import { providersOf, type ReadServerSetting } from "./provider-settings.ts";
 
 export interface ServerConfig extends LogSettings {
   readonly host: string;
@@ -60,6 +62,7 @@ export interface ServerConfig extends LogSettings {
   readonly releaseSecret: string | undefined;
   readonly providers: Providers;
   readonly signInAllow: readonly SignInRule[];
+  readonly oidc: OidcPeriods;
   readonly teamCreators: readonly SignInRule[];
   readonly operators: readonly SignInRule[];
   readonly heartbeatSeconds: number;
@@ -100,8 +103,6 @@ const removedSettings = {
   WINDLASS_RETENTION_STATE_VERSIONS: `the newest ${limits.stateVersions} versions of each state are kept`,
 };
 
-type ReadServerSetting = ReturnType<typeof settingsReader<typeof serverSettings>>;
-
 /** Reads the settings from `environment`. Throws `ConfigError`. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): ServerConfig {
   const read = settingsReader(serverSettings, environment);
@@ -134,6 +135,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     releaseSecret: read("RELEASE_API_SECRET"),
     providers: providers.on,
     signInAllow,
+    oidc: {
+      refresh: read("WINDLASS_OIDC_REFRESH_MINUTES") * minute,
+      unanswered: read("WINDLASS_OIDC_HOURS") * hour,
+    },
     teamCreators: addressesOf("WINDLASS_TEAM_CREATORS", read("WINDLASS_TEAM_CREATORS"), [
       "address",
       "domain",
@@ -271,32 +276,6 @@ function artifactsOf(read: ReadServerSetting): Artifacts {
   if (kmsKey !== undefined && encryption?.startsWith("aws:kms") !== true)
     throw new ConfigError("WINDLASS_S3_KMS_KEY needs WINDLASS_S3_ENCRYPTION=aws:kms");
   return { s3: { ...address, isPathStyle, encryption, kmsKey }, warnings: [] };
-}
-
-function providersOf(read: ReadServerSetting): { on: Providers; warnings: readonly string[] } {
-  const on: { -readonly [N in ProviderName]?: Providers[N] } = {};
-  const warnings: string[] = [];
-  for (const provider of providerNames) {
-    const name = provider.toUpperCase() as Uppercase<ProviderName>;
-    const clientId = read(`${name}_CLIENT_ID`);
-    const clientSecret = read(`${name}_CLIENT_SECRET`);
-    const baseUrl = read(`${name}_BASE_URL`);
-    // One without the other is a mistake.
-    if ((clientId === undefined) !== (clientSecret === undefined))
-      throw new ConfigError(
-        `${name}_CLIENT_${clientId === undefined ? "ID" : "SECRET"} must be set too: sign-in with a provider needs both`,
-      );
-    if (clientId !== undefined && clientSecret !== undefined)
-      on[provider] = { clientId, clientSecret, baseUrl, timeoutMilliseconds: 10_000 };
-    else
-      warnings.push(
-        ...unusedWarnings(
-          `sign-in with ${provider} is off: set ${name}_CLIENT_ID and ${name}_CLIENT_SECRET`,
-          { [`${name}_BASE_URL`]: baseUrl },
-        ),
-      );
-  }
-  return { on, warnings };
 }
 
 function signInAllowOf(entries: readonly string[]): SignInRule[] {

@@ -101,6 +101,7 @@ async function openServices(
     jwtSecret: new TextEncoder().encode(jwtSecret),
     releaseSecret: config.releaseSecret,
     providers: config.providers,
+    oidc: config.oidc,
     outbound,
     mail: config.mail ? openMailer(config.mail) : null,
     signInAllow: config.signInAllow,

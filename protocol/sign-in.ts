@@ -1,5 +1,6 @@
 /** Signing in with a browser (OAuth). Errors are shown as pages, not as problem documents. */
 import { Type } from "typebox";
+import { kibibyte } from "../common/units.ts";
 import { endpoint } from "./endpoint.ts";
 
 export const signInEndpoints = {
@@ -8,7 +9,8 @@ export const signInEndpoints = {
     caller: "anyone",
     params: {
       provider: Type.String({
-        description: "`github`, `gitlab`, `bitbucket` or `google`, if it is enabled.",
+        description:
+          "`github`, `gitlab`, `bitbucket`, `google`, or `oidc`, `oidc_2` to `oidc_9`, if it is enabled.",
         examples: ["github"],
       }),
     },
@@ -42,11 +44,29 @@ export const signInEndpoints = {
     media: "text/html",
     status: 303,
     also: {
+      200: "A page: signed in, with what the provider has left out.",
       400: "A page: too late, from another browser, or refused by the user or the provider.",
-      403: "A page: the account has no verified e-mail address.",
+      403: "A page: the account may not sign in here.",
       404: "A page: the provider has been disabled.",
       409: "A page: the account or the browser belongs to another user.",
       424: "A page: the provider cannot be reached.",
     },
+  }),
+  endByProvider: endpoint("POST /api/auth/{provider}/backchannel-logout", {
+    summary: "Receive a back-channel logout of an OpenID Connect provider",
+    description:
+      "OpenID Connect Back-Channel Logout 1.0: the form field `logout_token`. Ends the logins that came from this session at the provider, or all of the person there if the token has no `sid`. A token works once.",
+    caller: "anyone",
+    params: {
+      provider: Type.String({
+        description: "`oidc`, or `oidc_2` to `oidc_9`.",
+        examples: ["oidc"],
+      }),
+    },
+    bytes: "request",
+    media: "application/x-www-form-urlencoded",
+    bodyLimit: 64 * kibibyte,
+    status: 200,
+    refusals: ["invalid_request", "not_found", "provider_unavailable"],
   }),
 };

@@ -47,7 +47,7 @@ function parse(text: string, setting: Exclude<Setting, { type: SecretType | "fil
       return text;
     case "url": {
       if (!isAddress(text)) return undefined;
-      const address = withoutEndSlashes(text);
+      const address = setting.isExact ? text : withoutEndSlashes(text);
       return setting.hasNoPath && new URL(address).pathname !== "/" ? undefined : address;
     }
     case "boolean":

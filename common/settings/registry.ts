@@ -1,6 +1,7 @@
 /** What each role reads, in the groups and the order of `--help` and docs/settings.md. */
 import { agent, isolation, sources } from "./agent.ts";
 import { client } from "./client.ts";
+import { oidc } from "./oidc.ts";
 import { controlPlane, providers, quotas, retention } from "./server.ts";
 import type { SettingsGroup } from "./setting.ts";
 
@@ -10,6 +11,11 @@ export const registry: Readonly<Record<Role, readonly SettingsGroup[]>> = {
   server: [
     { id: "server", title: "Settings", settings: controlPlane },
     { id: "providers", title: "Settings of sign-in with a provider", settings: providers },
+    {
+      id: "oidc",
+      title: "Settings of OpenID Connect; of a second provider: WINDLASS_OIDC_2_ISSUER, up to 9",
+      settings: oidc,
+    },
     { id: "retention", title: "Settings of retention", settings: retention },
     { id: "quotas", title: "Settings of quotas", settings: quotas },
   ],

@@ -1,6 +1,7 @@
 /** The settings of the control plane. */
 import { logging } from "./logging.ts";
 import { authorities, proxies } from "./network.ts";
+import { moreOidc, oidc } from "./oidc.ts";
 import type { Settings } from "./setting.ts";
 import { storage } from "./storage.ts";
 
@@ -197,7 +198,8 @@ export const providers = {
   },
   WINDLASS_SIGN_IN_ALLOW: {
     type: "list",
-    expected: "addresses, @domains, github:org/NAME, gitlab:group/PATH or *",
+    expected:
+      "addresses, @domains, github:org/NAME, gitlab:group/PATH, oidc:group/NAME, oidc:* or *",
     otherwise: "only people who were invited by a link",
     help: "who may sign in with a provider",
     details: "See [Who may sign in](#who-may-sign-in)",
@@ -301,4 +303,11 @@ export const quotas = {
   },
 } as const satisfies Settings;
 
-export const serverSettings = { ...controlPlane, ...providers, ...retention, ...quotas };
+export const serverSettings = {
+  ...controlPlane,
+  ...providers,
+  ...oidc,
+  ...moreOidc,
+  ...retention,
+  ...quotas,
+};

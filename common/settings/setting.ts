@@ -30,7 +30,12 @@ export type Setting = Described &
   (
     | ({ readonly type: "text"; readonly default?: string } & Text)
     | { readonly type: "path" }
-    | { readonly type: "url"; readonly example?: string; readonly hasNoPath?: true }
+    | {
+        readonly type: "url";
+        readonly example?: string;
+        readonly hasNoPath?: true;
+        readonly isExact?: true;
+      }
     /** The path of a file; read as its content. */
     | { readonly type: "file" }
     /** `NAME`, a file that `NAME_FILE` names, or a systemd credential called NAME. */

@@ -1,6 +1,8 @@
 /** Warns of settings that do not exist. */
 import { closest } from "../spelling.ts";
+import { moreOidc } from "./oidc.ts";
 import { registry, type Role } from "./registry.ts";
+import type { Settings } from "./setting.ts";
 
 /** Set by the test runner for the processes that it starts. */
 const testNames = [
@@ -20,7 +22,7 @@ export function unknownSettings(
 ): string[] {
   const own = namesOf(role);
   const all = [...own, ...namesOf("server"), ...namesOf("agent"), ...namesOf("client")];
-  const known = new Set([...all, ...testNames]);
+  const known = new Set([...all, ...namesIn(moreOidc), ...testNames]);
   return Object.keys(environment)
     .filter((name) => name.startsWith("WINDLASS_") && !known.has(name))
     .map((name) => {
@@ -29,10 +31,11 @@ export function unknownSettings(
     });
 }
 
-/** A secret has a second name, for a file. */
 const namesOf = (role: Role): string[] =>
-  registry[role].flatMap(({ settings }) =>
-    Object.entries(settings).flatMap(([name, { type }]) =>
-      type === "secret" || type === "secrets" ? [name, `${name}_FILE`] : [name],
-    ),
+  registry[role].flatMap(({ settings }) => namesIn(settings));
+
+/** A secret has a second name, for a file. */
+const namesIn = (settings: Settings): string[] =>
+  Object.entries(settings).flatMap(([name, { type }]) =>
+    type === "secret" || type === "secrets" ? [name, `${name}_FILE`] : [name],
   );

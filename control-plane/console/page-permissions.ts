@@ -49,5 +49,7 @@ const isName = (needs: Needs): needs is EndpointName => Object.hasOwn(endpoints,
 declare module "fastify" {
   interface FastifyInstance {
     pagePermissions: PagePermissions;
+    /** Where a sign-out may lead on to: the origins of the OpenID Connect providers. */
+    logoutOrigins: readonly string[];
   }
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import type { UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
+import { oidcNames } from "../domain/providers.ts";
 import { auditPages } from "./audit/audit-routes.ts";
 import { assetRoutes } from "./assets.ts";
 import { designPage } from "./design-page.ts";
@@ -36,6 +37,9 @@ import { zonePages } from "./zones/zone-routes.ts";
 
 export function consoleRoutes(app: FastifyInstance, context: Context): void {
   app.decorate("pagePermissions", new PagePermissions());
+  // A sign-out leads on to the provider, and browsers judge where a form's answer leads too.
+  const issuers = oidcNames.flatMap((name) => context.providers[name]?.baseUrl ?? []);
+  app.decorate("logoutOrigins", [...new Set(issuers.map((issuer) => new URL(issuer).origin))]);
   app.register(async (pages) => {
     readForms(pages);
     // An error on a page is shown as a page.

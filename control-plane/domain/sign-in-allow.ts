@@ -1,11 +1,18 @@
 /** The entries of WINDLASS_SIGN_IN_ALLOW, which decide who may sign in with a provider. Pure. */
 
+import { isOidc, type OidcName } from "./providers.ts";
+
 /** One entry. Addresses and domains are in lower case. */
 export type SignInRule =
-  | { readonly kind: "everyone" }
+  /** Whose address is verified; with a provider: whom it signs in. */
+  | { readonly kind: "everyone"; readonly provider?: OidcName }
   | { readonly kind: "address"; readonly address: string }
   | { readonly kind: "domain"; readonly domain: string }
-  | { readonly kind: "group"; readonly provider: "github" | "gitlab"; readonly group: string };
+  | {
+      readonly kind: "group";
+      readonly provider: "github" | "gitlab" | OidcName;
+      readonly group: string;
+    };
 
 /** Each group costs one request to the provider at every sign-in. */
 export const signInGroupLimit = 20;
@@ -17,6 +24,10 @@ export function signInRule(text: string): SignInRule | undefined {
   if (organisation !== undefined) return { kind: "group", provider: "github", group: organisation };
   const path = /^gitlab:group\/(\w[\w.-]*(?:\/\w[\w.-]*)*)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: "group", provider: "gitlab", group: path };
+  const [, provider = "", of, name] = /^(oidc(?:_\d)?):(\*|group\/)(.*)$/.exec(text) ?? [];
+  if (isOidc(provider) && of === "*" && name === "") return { kind: "everyone", provider };
+  if (isOidc(provider) && of === "group/" && name !== "")
+    return { kind: "group", provider, group: name! };
   if (!/^[^\s@:]*@[^\s@/:]+$/.test(text)) return undefined;
   return text.startsWith("@")
     ? { kind: "domain", domain: lowerCase(text.slice(1)) }
@@ -32,12 +43,24 @@ export function findAllowing(
   return rules.find((rule) =>
     all.some(
       (address) =>
-        rule.kind === "everyone" ||
+        (rule.kind === "everyone" && rule.provider === undefined) ||
         (rule.kind === "address" && rule.address === address) ||
         (rule.kind === "domain" && address.endsWith(`@${rule.domain}`)),
     ),
   );
 }
+
+/** Returns the entry that allows a person whom an OpenID Connect provider signs in with these groups. */
+export const findOidcRule = (
+  rules: readonly SignInRule[],
+  name: OidcName,
+  groups: readonly string[],
+): SignInRule | undefined =>
+  rules.find(
+    (rule) =>
+      (rule.kind === "everyone" && rule.provider === name) ||
+      (rule.kind === "group" && rule.provider === name && groups.includes(rule.group)),
+  );
 
 export const allowsAddress = (
   rules: readonly SignInRule[],
@@ -48,7 +71,7 @@ export const allowsAddress = (
 export function entryOf(rule: SignInRule): string {
   switch (rule.kind) {
     case "everyone":
-      return "*";
+      return rule.provider === undefined ? "*" : `${rule.provider}:*`;
     case "address":
       return rule.address;
     case "domain":

@@ -9,6 +9,7 @@ import type { SignedIn, UserCaller } from "../services/callers.ts";
 import { isSecure, readCookie, setCookie } from "./cookies.ts";
 import { minute } from "../../common/units.ts";
 import { mayStay } from "../services/people/admission.ts";
+import { goesOn } from "../services/people/provider-sessions.ts";
 import { findCaller, sessionToken } from "../services/people/credentials.ts";
 import { secondsOf, verifyToken } from "../services/people/jwt.ts";
 
@@ -27,6 +28,7 @@ export async function findSession(
   const claims = await verifyToken(context, "session", token);
   const caller = claims && (await findCaller(context, "session", claims, request));
   if (!caller || claims.iat * 1000 > context.now() - renewMilliseconds) return caller;
+  if (!(await goesOn(context, caller.login_id))) return undefined;
   if (!(await mayStay(context, caller.user_id))) return undefined;
   await setSession(context, reply, caller);
   return caller;

@@ -11,6 +11,7 @@ import {
 } from "../services/people/access-tokens.ts";
 import { exchangeDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
 import { endOwnLogin, listLogins } from "../services/people/logins.ts";
+import { endByProvider } from "../services/people/provider-sessions.ts";
 import { refreshTokens } from "../services/people/refresh-tokens.ts";
 import { listRepositories } from "../services/people/repositories.ts";
 import { networkOf, refusalLimits } from "../services/refusal-limit.ts";
@@ -32,6 +33,12 @@ export function peopleRoutes(context: Context) {
       const limits = [addresses.of(networkOf(request.ip)), deviceCodes.of(body.device_code)];
       for (const limit of limits) limit.check();
       return exchangeDeviceLogin(context, body, request, limits);
+    },
+    endByProvider: async ({ params, body }) => {
+      const parts: Uint8Array[] = [];
+      for await (const part of body) parts.push(part);
+      const token = new URLSearchParams(Buffer.concat(parts).toString()).get("logout_token");
+      await endByProvider(context, params.provider, token ?? "");
     },
     refreshTokens: ({ body, request }) => refreshTokens(context, body.refresh_token, request),
     createAccessToken: ({ caller, body }) => createAccessToken(context, caller, body),

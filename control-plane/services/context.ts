@@ -1,7 +1,7 @@
 /** What every service needs. Created once by the app; tests create the same. */
 import type { Blobs } from "../blobs/blobs.ts";
 import type { SecretBox } from "../domain/secret-box.ts";
-import type { Providers } from "../domain/providers.ts";
+import type { OidcPeriods, Providers } from "../domain/providers.ts";
 import type { SignInRule } from "../domain/sign-in-allow.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { Retention } from "../domain/retention.ts";
@@ -20,6 +20,7 @@ export interface Context {
   readonly jwtSecret: Uint8Array;
   readonly releaseSecret: string | undefined;
   readonly providers: Providers;
+  readonly oidc: OidcPeriods;
   /** To places that users name. */
   readonly outbound: Outbound;
   /** Null without WINDLASS_SMTP_URL. */

@@ -1,7 +1,7 @@
 /** The tables of people and teams, and of what they sign in with; see tables.ts. */
 import type { ColumnType, Generated } from "kysely";
 import type { Role } from "../../protocol/roles.ts";
-import type { ProviderName } from "../domain/providers.ts";
+import type { AccountProvider } from "../domain/providers.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
@@ -95,6 +95,27 @@ export interface LoginsTable {
   refresh_jti: string | null;
   previous_refresh_jti: string | null;
   rotated_at: Millis | null;
+  /** The session at an OpenID Connect provider with which it ends. */
+  provider_session_id: string | null;
+}
+
+/** A session at an OpenID Connect provider, from which logins come. It goes when they end. */
+export interface ProviderSessionsTable {
+  id: string;
+  user_id: string;
+  /** Host and subject name the account. */
+  host: string;
+  subject: string;
+  /** How the provider names the session; null: it does not. */
+  sid: string | null;
+  /** Sealed, in base64url: for a logout at the provider, and to ask it anew. */
+  id_token: string | null;
+  refresh_token: string | null;
+  created_at: Millis;
+  /** When the provider last said that the session goes on. */
+  answered_at: Millis;
+  /** When it was last asked. */
+  asked_at: Millis;
 }
 
 /** A one-time sign-in link; the token itself is never stored. */
@@ -114,11 +135,13 @@ export interface CliLoginsTable {
   created_at: Millis;
   expires_at: Millis;
   used_at: Millis | null;
+  /** Of the browser that approved it. */
+  provider_session_id: string | null;
 }
 
 /** (provider, host, subject) is the identity, the e-mail is not. */
 export interface AccountsTable {
-  provider: ProviderName;
+  provider: AccountProvider;
   /** Such as `github.com`; empty in a store of 0.1.0 until the server starts. */
   host: string;
   subject: string;
@@ -126,6 +149,8 @@ export interface AccountsTable {
   email: string;
   /** JSON list, as of the last sign-in; null if that was at a server of 0.1.0. */
   verified: Later<string>;
+  /** JSON list: the groups that an OpenID Connect provider has named last. */
+  groups: Later<string>;
   /** Sealed, in base64url. */
   access_token: string;
   refresh_token: string | null;

@@ -27,6 +27,7 @@ import type {
   InvitationsTable,
   LoginLinksTable,
   LoginsTable,
+  ProviderSessionsTable,
   MembershipsTable,
   SpacesTable,
   TeamsTable,
@@ -387,6 +388,7 @@ export interface Tables extends NotificationTables, ScheduleTables {
   accounts: AccountsTable;
   login_links: LoginLinksTable;
   logins: LoginsTable;
+  provider_sessions: ProviderSessionsTable;
   cli_logins: CliLoginsTable;
   connections: ConnectionsTable;
   connection_events: ConnectionEventsTable;

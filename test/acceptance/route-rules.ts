@@ -20,6 +20,7 @@ export type Who =
 const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "GET /api/auth/login/:provider": "open",
   "GET /api/auth/callback": "open",
+  "POST /api/auth/:provider/backchannel-logout": "open",
   "POST /api/auth/cli/generate": "person viewer",
   "POST /api/auth/cli/exchange": "open",
   "POST /api/auth/cli/refresh": "open",

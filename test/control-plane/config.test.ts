@@ -179,6 +179,33 @@ describe("a sign-in provider", () => {
     expect(Object.keys(providers)).toEqual(["gitlab", "google"]);
   });
 
+  test("of OpenID Connect is one of up to nine, with the issuer unchanged", () => {
+    const given = (prefix: string, issuer: string) => ({
+      [`${prefix}_ISSUER`]: issuer,
+      [`${prefix}_CLIENT_ID`]: "a",
+      [`${prefix}_CLIENT_SECRET`]: "b",
+    });
+    const { providers, warnings } = readConfig({
+      ...given("WINDLASS_OIDC", "https://sso.example/o/windlass/"),
+      ...given("WINDLASS_OIDC_9", "https://other.example"),
+      WINDLASS_OIDC_9_NAME: "Other",
+      WINDLASS_SIGN_IN_ALLOW: "oidc:*",
+    });
+    expect(providers).toMatchObject({
+      oidc: { baseUrl: "https://sso.example/o/windlass/", oidc: { groupsClaim: "groups" } },
+      oidc_9: { baseUrl: "https://other.example", oidc: { title: "Other" } },
+    });
+    expect(warnings).toEqual([]);
+    for (const [issuer, more] of [
+      ["https://login.microsoftonline.com/common/v2.0", {}],
+      ["https://sso.example", { WINDLASS_OIDC_CLIENT_ID: "" }],
+      ["https://sso.example", { WINDLASS_OIDC_SCOPES: "email" }],
+    ] as const)
+      expect(() => readConfig({ ...given("WINDLASS_OIDC", issuer), ...more })).toThrow(
+        /WINDLASS_OIDC_(ISSUER|CLIENT_ID|SCOPES) must/,
+      );
+  });
+
   test.each([
     ["GITHUB_CLIENT_SECRET", { GITHUB_CLIENT_ID: "a" }],
     ["BITBUCKET_CLIENT_ID", { BITBUCKET_CLIENT_SECRET: "a" }],

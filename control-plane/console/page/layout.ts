@@ -47,7 +47,7 @@ export function sendPage(reply: FastifyReply, page: Page, status = page.status ?
   const text = document(page, { caller: reader, waiting: reply.request.waiting }, isAnswer).text;
   reply
     .headers({
-      "content-security-policy": `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; form-action ${["'self'", page.formsTo].join(" ").trim()}; base-uri 'none'; frame-ancestors 'none'`,
+      "content-security-policy": `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; form-action ${["'self'", ...reply.server.logoutOrigins, page.formsTo].join(" ").trim()}; base-uri 'none'; frame-ancestors 'none'`,
       "x-content-type-options": "nosniff",
       // Not no-referrer: with that, browsers send our own forms with "Origin: null".
       "referrer-policy": "same-origin",

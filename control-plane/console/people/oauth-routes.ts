@@ -6,17 +6,17 @@ import { authorization, exchangeCode } from "../../services/people/oauth-client.
 import { personOf } from "../../services/people/provider-person.ts";
 import { findSession, setSession } from "../../http/session.ts";
 import { findGroup } from "../../services/people/sign-in-allow.ts";
-import { allowsAddress } from "../../domain/sign-in-allow.ts";
+import { allowsAddress, findOidcRule } from "../../domain/sign-in-allow.ts";
 import type { ProblemCode } from "../../../protocol/problem.ts";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
-import { isProvider, providerTitles } from "../../domain/providers.ts";
+import { isOidc, isProvider, titleOf } from "../../domain/providers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { signInWithAccount, standingOf } from "../../services/people/accounts.ts";
 import type { Context } from "../../services/context.ts";
 import { findSignUp } from "../../services/teams/invitations.ts";
 import { sendPage } from "../page/layout.ts";
 import { nextOf } from "./next.ts";
-import { failedSignInPage, notAllowedPage } from "./sign-in-pages.ts";
+import { failedSignInPage, missingGroupsPage, notAllowedPage } from "./sign-in-pages.ts";
 
 const { startSignIn, finishSignIn } = endpoints;
 const callbackPath = finishSignIn.path;
@@ -47,7 +47,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       });
       reply.headers(unkept).redirect(url, 303);
     } catch (error) {
-      fail(request, reply, error, providerTitles[provider]);
+      fail(request, reply, error, titleOf(provider, settings));
     }
     return reply;
   });
@@ -65,8 +65,8 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     if (typeof state !== "string" || !equalSecrets(state, flow.state))
       return sendFailure(reply, 400, "This browser did not begin this sign-in");
     const { provider } = flow;
-    const title = providerTitles[provider];
     const settings = context.providers[provider];
+    const title = titleOf(provider, settings);
     const caller = await findSession(context, request, reply);
     signInFlow.clear(context, reply);
     if (!settings) return sendFailure(reply, 404, `Sign-in with ${title} is switched off`);
@@ -81,21 +81,23 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       returned.search = new URL(request.url, returned).search;
       const tokens = await exchangeCode(provider, settings, returned, flow);
       const person = await personOf(provider, settings, tokens);
-      const { subject, email } = person;
+      const { subject, verified, groups } = person;
+      const email = person.email ?? person.shown;
       if (email === undefined) {
         const reason = `${title} has no verified e-mail address for you: verify your primary address there`;
         return sendFailure(reply, 403, reason);
       }
-      const { verified } = person;
       const standing = await standingOf(context, provider, subject);
       // A signed-in person adds an account to themselves; anyone else is checked at every sign-in.
       const needsNoMore =
         caller !== undefined ||
         standing === "invited" ||
-        allowsAddress(context.signInAllow, verified);
-      const invitation = needsNoMore ? undefined : await findSignUp(context, flow.next, [email]);
+        allowsAddress(context.signInAllow, verified) ||
+        (isOidc(provider) &&
+          findOidcRule(context.signInAllow, provider, groups ?? []) !== undefined);
+      const invitation = needsNoMore ? undefined : await findSignUp(context, flow.next, verified);
       const group =
-        needsNoMore || invitation
+        needsNoMore || invitation || isOidc(provider)
           ? undefined
           : await findGroup(context.signInAllow, provider, settings, {
               subject,
@@ -104,7 +106,13 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       if (!needsNoMore && !invitation && group === undefined) {
         request.log.warn({ request_id: request.id, provider, email }, "a sign-in is not allowed");
         const asksGroups = context.signInAllow.some((rule) => rule.kind === "group");
-        const body = notAllowedPage({ title, email, isKnown: standing === "known", asksGroups });
+        const body = notAllowedPage({
+          title,
+          email,
+          isKnown: standing === "known",
+          asksGroups: asksGroups && !isOidc(provider),
+          hasTooManyGroups: person.hasTooManyGroups === true,
+        });
         return sendPage(reply, { title: "Not signed in", body }, 403);
       }
       const account = {
@@ -113,6 +121,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
         email,
         verified,
         tokens,
+        groups,
         group,
         invitation: invitation?.token,
       };
@@ -123,7 +132,11 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       }
       await setSession(context, reply, user);
       // The link of an invitation that the sign-in has used up leads nowhere.
-      reply.headers(unkept).redirect(invitation ? `/?team=${invitation.team}` : flow.next, 303);
+      const next = invitation ? `/?team=${invitation.team}` : flow.next;
+      reply.headers(unkept);
+      if (person.hasTooManyGroups)
+        return sendPage(reply, { title: "Signed in", body: missingGroupsPage(title, next) });
+      reply.redirect(next, 303);
     } catch (caught) {
       fail(request, reply, caught, title);
     }

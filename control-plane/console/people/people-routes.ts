@@ -1,5 +1,5 @@
 import { givableRoles } from "../../domain/roles.ts";
-import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
+import { listOwnAccounts, offeredProviders } from "../../services/people/connected-accounts.ts";
 import {
   accessTokensLimit,
   createAccessToken,
@@ -38,7 +38,7 @@ export function peoplePages(pages: SignedIn, context: Context): void {
         const body = settingsPage({
           email: caller.email,
           accounts,
-          offered: offeredHosts(context),
+          offered: offeredProviders(context),
           logins,
           isOperator: isOperating,
           accessTokens: accessTokensSection(tokens, givable, form, now),

@@ -1,7 +1,10 @@
 /** How a person signs in, where they are signed in, and the access tokens of their pipelines. */
 import type { Login } from "../../../protocol/logins.ts";
-import { providerTitles, type ProviderName } from "../../domain/providers.ts";
-import type { ConnectedAccount } from "../../services/people/accounts.ts";
+import { titleOf } from "../../domain/providers.ts";
+import type {
+  ConnectedAccount,
+  OfferedProvider,
+} from "../../services/people/connected-accounts.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
@@ -9,7 +12,7 @@ import { clock } from "../page/words.ts";
 export interface Settings {
   readonly email: string;
   readonly accounts: readonly ConnectedAccount[];
-  readonly offered: readonly { readonly provider: ProviderName; readonly host: string }[];
+  readonly offered: readonly OfferedProvider[];
   readonly logins: readonly Login[];
   readonly isOperator: boolean;
   readonly accessTokens: Html;
@@ -36,9 +39,8 @@ export const settingsPage = ({
             "Accounts",
             ["At", "As", "Connected"],
             accounts.map(({ provider, host, email: known, connected_at }) => [
-              isCurrent(offered, provider, host)
-                ? providerTitles[provider]
-                : `${providerTitles[provider]} at ${host} (sign-in there is off)`,
+              offered.find((one) => one.provider === provider && one.host === host)?.title ??
+                `${provider === "oidc" ? "OpenID Connect" : titleOf(provider)} at ${host} (sign-in there is off)`,
               known,
               clock(connected_at),
             ]),
@@ -66,25 +68,22 @@ export const settingsPage = ({
     </p>
     ${accessTokens}`;
 
-const isCurrent = (offered: Settings["offered"], provider: ProviderName, host: string): boolean =>
-  offered.some((one) => one.provider === provider && one.host === host);
-
 const connections = (
   accounts: readonly ConnectedAccount[],
   offered: Settings["offered"],
 ): Html | null => {
-  const open = offered.flatMap(({ provider, host }) => {
+  const open = offered.flatMap(({ name, title, provider, host }) => {
     const isOpen = accounts.every((one) => one.provider !== provider || one.host !== host);
-    if (isOpen) return [{ provider, what: "" }];
+    if (isOpen) return [{ name, what: title }];
     // A sign-in does not ask GitHub for them.
-    return provider === "github" ? [{ provider, what: " repositories" }] : [];
+    return name === "github" ? [{ name, what: `${title} repositories` }] : [];
   });
   if (open.length === 0) return null;
   return html`<div class="actions">
     ${open.map(
-      ({ provider, what }) =>
-        html`<a class="button quiet" href="/api/auth/login/${provider}?next=/settings"
-          >Connect ${providerTitles[provider]}${what}</a
+      ({ name, what }) =>
+        html`<a class="button quiet" href="/api/auth/login/${name}?next=/settings"
+          >Connect ${what}</a
         >`,
     )}
   </div>`;

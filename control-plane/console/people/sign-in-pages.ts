@@ -69,6 +69,7 @@ export const notAllowedPage = (person: {
   /** Has signed in before: a link would make them another person here. */
   readonly isKnown: boolean;
   readonly asksGroups: boolean;
+  readonly hasTooManyGroups: boolean;
 }): Html =>
   door(
     {
@@ -86,7 +87,7 @@ export const notAllowedPage = (person: {
             : html`<li>Create a link that signs you in: ${createLink(person.email)}</li>`
         }
         <li>
-          Add your address, its domain, or a GitHub organisation or GitLab group that you are in to
+          Add your address, its domain, or an organisation or group that you are in to
           <code>WINDLASS_SIGN_IN_ALLOW</code>, and start the server again.
         </li>
       </ul>
@@ -98,8 +99,19 @@ export const notAllowedPage = (person: {
             </p>`
           : null
       }
+      ${person.hasTooManyGroups ? html`<p class="small">${tooManyGroups(person.title)}</p>` : null}
       <div class="ways"><a class="button" href="/login">Try again</a></div>
       <p class="small">To use another account, sign out at ${person.title} first.</p>`,
+  );
+
+const tooManyGroups = (title: string): string =>
+  `${title} has left out your groups, because you are in too many. What you may do by a group does not apply. The administrator of ${title} can limit the groups that it sends to those assigned to this application.`;
+
+/** Shown once after such a sign-in. */
+export const missingGroupsPage = (title: string, next: string): Html =>
+  door(
+    { sign: "users", tone: "warn", title: "You are signed in", text: tooManyGroups(title) },
+    html`<div class="ways"><a class="button" href="${next}">Continue</a></div>`,
   );
 
 /** A link that was opened before, or too late. `email`: who is signed in already. */

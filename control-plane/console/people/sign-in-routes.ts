@@ -2,12 +2,13 @@
 import type { FastifyInstance } from "fastify";
 import { validate } from "uuid";
 import { problemCodes } from "../../../protocol/problem.ts";
-import { providerNames, providerTitles } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { clearSession, setSession } from "../../http/session.ts";
 import type { Context } from "../../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../../services/people/device-login.ts";
+import { offeredProviders } from "../../services/people/connected-accounts.ts";
 import { endLogin, openLink } from "../../services/people/logins.ts";
+import { logoutAddress } from "../../services/people/provider-sessions.ts";
 import { sendPage } from "../page/layout.ts";
 import { findReader, type SignedIn } from "../signed-in.ts";
 import { keepNext, nextOf, takeNext } from "./next.ts";
@@ -17,9 +18,7 @@ import { approvePage, codePage, deadDevicePage, deadLinkPage, loginPage } from "
 const refresh = 1;
 
 export function signInPages(pages: FastifyInstance, context: Context): void {
-  const offered = providerNames
-    .filter((name) => context.providers[name] !== undefined)
-    .map((name) => ({ name, title: providerTitles[name] }));
+  const offered = offeredProviders(context);
   pages.get("/login", async (request, reply) => {
     const next = nextOf(request.query);
     keepNext(context, request, reply, next);
@@ -76,9 +75,10 @@ export function deviceLoginPages(signedIn: SignedIn, context: Context): void {
     }
   });
   signedIn.post("/logout", "account", async (caller, _, reply) => {
+    const next = await logoutAddress(context, caller.login_id);
     await endLogin(context, caller);
     clearSession(context, reply);
-    reply.redirect("/login", 303);
+    reply.redirect(next ?? "/login", 303);
   });
 }
 

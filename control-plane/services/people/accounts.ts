@@ -14,9 +14,11 @@ import {
 } from "./oauth-client.ts";
 import { getJson } from "./provider-http.ts";
 import {
-  accountHost,
+  accountsOf,
   apiOf,
+  isOidc,
   providerNames,
+  providerOf,
   type ProviderName,
   type ProviderSettings,
 } from "../../domain/providers.ts";
@@ -28,7 +30,6 @@ import {
   findUserAccount,
   insertAccount,
   insertUser,
-  listAccounts,
   listTokens,
   setMissingHosts,
   updateAccount,
@@ -41,9 +42,9 @@ import { findFact, refreshesFrom, removeFact, setFact } from "../../store/facts.
 import { person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
-import { time } from "../../domain/moments.ts";
 import { joinTeam } from "../teams/invitations.ts";
 import { checkBlocked, startSession } from "./logins.ts";
+import { startProviderSession } from "./provider-sessions.ts";
 import { minute } from "../../../common/units.ts";
 
 /** A token that ends this soon is refreshed before it is used. */
@@ -55,6 +56,8 @@ export interface SignedInAt {
   readonly email: string;
   readonly verified: readonly string[];
   readonly tokens: ProviderTokens;
+  /** What an OpenID Connect provider says of groups. */
+  readonly groups?: readonly string[] | undefined;
   /** The organisation or group that permits the sign-in. */
   readonly group?: string | undefined;
   /** The token of the invitation that permits the sign-in, and that is used up by it. */
@@ -71,7 +74,7 @@ const addressesLimit = 100;
  */
 export async function signInWithAccount(
   context: Context,
-  { provider, subject, email, verified, tokens, group, invitation }: SignedInAt,
+  { provider, subject, email, verified, tokens, groups, group, invitation }: SignedInAt,
   caller: UserCaller | undefined,
   origin: Origin,
 ): Promise<SignedIn | "someone_else"> {
@@ -88,9 +91,11 @@ export async function signInWithAccount(
     const change = {
       email,
       verified: JSON.stringify(verified.slice(0, addressesLimit)),
+      groups: groups === undefined ? null : JSON.stringify(groups),
       signed_in_at: now,
     };
-    const sealed = sealTokens(context, id, tokens);
+    // A provider's own session has its refresh token, and its access token is not needed again.
+    const sealed = sealTokens(context, id, isOidc(provider) ? noTokens : tokens);
     if (found) await updateAccount(tx, id, { ...change, ...(isKept ? {} : sealed) });
     else {
       if (!caller) await insertUser(tx, { ...user, created_at: now });
@@ -109,7 +114,11 @@ export async function signInWithAccount(
         allowed_group: group,
       });
     if (!caller) {
-      const session = await startSession(tx, user, { way: provider, origin }, now);
+      const provider_session_id = isOidc(provider)
+        ? await startProviderSession(context, tx, { ...id, user_id: user.id }, tokens)
+        : null;
+      const way = { way: provider, origin, provider_session_id };
+      const session = await startSession(tx, user, way, now);
       if (invitation === undefined) return session;
       const by = person({ ...session, login_kind: "session", origin });
       const { isNew } = await joinTeam(tx, afterCommit, { user, by }, invitation, now);
@@ -134,7 +143,7 @@ async function keepsToken(
   id: AccountId,
   { scope }: ProviderTokens,
 ): Promise<boolean> {
-  const settings = context.providers[id.provider];
+  const settings = providerOf(context.providers, id)?.settings;
   const granted = githubScopes(scope);
   if (id.provider !== "github" || !settings || !lacksRepositories(granted)) return false;
   const account = await findAccount(context.store.read, id);
@@ -176,40 +185,20 @@ export const saveVerified = (
 /** Gives the accounts of an older version the host that is configured now, or the public one. */
 export const completeAccounts = (context: Context): Promise<void> =>
   context.store.write(async (tx) => {
-    for (const { provider, host } of providerNames.map((name) => hostOfAccounts(context, name)))
+    for (const { provider, host } of providerNames
+      .filter((name) => !isOidc(name))
+      .map((name) => hostOfAccounts(context, name)))
       await setMissingHosts(tx, { provider, host });
   });
 
-const hostOfAccounts = ({ providers }: Context, provider: ProviderName) => ({
-  provider,
-  host: accountHost(provider, providers[provider] ?? {}),
-});
+const hostOfAccounts = ({ providers }: Context, name: ProviderName) =>
+  accountsOf(name, providers[name]);
 
 /** The hosts of those of these providers that are enabled. */
 const hostsOf = (context: Context, providers: readonly ProviderName[]) =>
   providers
     .filter((name) => context.providers[name] !== undefined)
     .map((name) => hostOfAccounts(context, name));
-
-export const offeredHosts = (context: Context) => hostsOf(context, providerNames);
-
-export interface ConnectedAccount {
-  readonly provider: ProviderName;
-  readonly host: string;
-  readonly email: string;
-  readonly connected_at: string;
-}
-
-export async function listOwnAccounts(
-  { store }: Context,
-  { user_id }: UserCaller,
-): Promise<ConnectedAccount[]> {
-  const accounts = await listAccounts(store.read, user_id);
-  return accounts.map(({ created_at, ...account }) => ({
-    ...account,
-    connected_at: time(created_at),
-  }));
-}
 
 /** Refreshes it if necessary. Throws the reason if there is no valid one. */
 export async function providerToken(
@@ -227,15 +216,15 @@ export async function providerToken(
 
 /** Returns the token of an account at a host that is configured, refreshed if necessary. */
 export async function accountToken(context: Context, account: AccountRow): Promise<string> {
-  const settings = context.providers[account.provider];
-  if (!settings) throw new RefusalError("provider_not_connected");
+  const found = providerOf(context.providers, account);
+  if (!found) throw new RefusalError("provider_not_connected");
   if (
     account.refresh_token === null ||
     account.token_expires_at === null ||
     account.token_expires_at - marginMilliseconds > context.now()
   )
     return openToken(context, account, account.access_token);
-  return refreshOnce(context, account, settings, account.refresh_token);
+  return refreshOnce(context, account, found, account.refresh_token);
 }
 
 /** Returns the provider token for the client of a device login; null if there is no valid one. */
@@ -257,7 +246,7 @@ const lookMilliseconds = 100;
 async function refreshOnce(
   context: Context,
   account: AccountRow,
-  settings: ProviderSettings,
+  { name, settings }: { readonly name: ProviderName; readonly settings: ProviderSettings },
   sealed: string,
 ): Promise<string> {
   const { store, now } = context;
@@ -279,7 +268,7 @@ async function refreshOnce(
   }
   try {
     const old = openToken(context, account, sealed);
-    const tokens = await refreshGrant(account.provider, settings, old);
+    const tokens = await refreshGrant(name, settings, old);
     // A provider that issues no new refresh token keeps accepting the old one.
     const kept = { ...tokens, refresh_token: tokens.refresh_token ?? old };
     const change = sealTokens(context, account, kept);
@@ -293,7 +282,11 @@ async function refreshOnce(
 function sealTokens(
   context: Context,
   id: AccountId,
-  { access_token, refresh_token, expires_in }: ProviderTokens,
+  {
+    access_token,
+    refresh_token,
+    expires_in,
+  }: Pick<ProviderTokens, "access_token" | "refresh_token" | "expires_in">,
 ) {
   return {
     access_token: sealToken(context, id, access_token),
@@ -301,6 +294,8 @@ function sealTokens(
     token_expires_at: expires_in === undefined ? null : context.now() + expires_in * 1000,
   };
 }
+
+const noTokens = { access_token: "", refresh_token: undefined, expires_in: undefined };
 
 const purpose = "provider-tokens";
 const about = ({ provider, subject }: Pick<AccountId, "provider" | "subject">): string =>

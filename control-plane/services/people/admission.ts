@@ -4,9 +4,9 @@
  * leave a group.
  */
 import { day, hour } from "../../../common/units.ts";
-import { accountHost } from "../../domain/providers.ts";
+import { isOidc, providerOf } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { entryOf, findAllowing } from "../../domain/sign-in-allow.ts";
+import { entryOf, findAllowing, findOidcRule } from "../../domain/sign-in-allow.ts";
 import type { Queries } from "../../store/db.ts";
 import type { AccountRow } from "../../store/people/accounts.ts";
 import {
@@ -59,6 +59,13 @@ export async function findAdmission(
   const accounts = await offeredAccounts(context, queries, person.id);
   const rule = findAllowing(context.signInAllow, accounts.flatMap(addressesOf));
   if (rule) return { by: "address", name: entryOf(rule) };
+  for (const account of accounts) {
+    const { name } = providerOf(context.providers, account)!;
+    const allowing =
+      isOidc(name) && findOidcRule(context.signInAllow, name, groupsOfAccount(account));
+    // Its provider is asked by session (provider-sessions.ts), so there is nothing to ask here.
+    if (allowing) return { by: "address", name: entryOf(allowing) };
+  }
   if (person.invited_to !== null) return { by: "invitation", name: person.invited_to };
   const group = person.allowed_group;
   const isRule = context.signInAllow.some((one) => entryOf(one) === group);
@@ -81,7 +88,8 @@ export async function mayStay(context: Context, user: string): Promise<boolean> 
   const accounts = await offeredAccounts(context, store.read, user);
   const asked = accounts.filter(
     (account) =>
-      account.verified === null || groupsOf(context.signInAllow, account.provider).length > 0,
+      account.provider !== "oidc" &&
+      (account.verified === null || groupsOf(context.signInAllow, account.provider).length > 0),
   );
   if (asked.length === 0) return endUnless(context, person, person.asked_at);
   const at = now();
@@ -109,9 +117,10 @@ export async function mayStay(context: Context, user: string): Promise<boolean> 
 
 /** The permitting group; undefined: none. Throws if the provider gives no answer. */
 async function askAbout(context: Context, account: AccountRow): Promise<string | undefined> {
-  const settings = context.providers[account.provider];
-  if (!settings) return undefined;
-  const { provider, subject } = account;
+  const found = providerOf(context.providers, account);
+  if (!found) return undefined;
+  const { name: provider, settings } = found;
+  const { subject } = account;
   const token = await accountToken(context, account);
   if (account.verified === null) {
     const tokens = {
@@ -175,11 +184,11 @@ async function offeredAccounts(
   user: string,
 ): Promise<AccountRow[]> {
   const accounts = await listAccountRows(queries, user);
-  return accounts.filter(({ provider, host }) => {
-    const settings = providers[provider];
-    return settings !== undefined && accountHost(provider, settings) === host;
-  });
+  return accounts.filter((account) => providerOf(providers, account) !== undefined);
 }
+
+const groupsOfAccount = ({ groups }: AccountRow): string[] =>
+  JSON.parse(groups ?? "[]") as string[];
 
 const addressesOf = ({ verified, email }: AccountRow): string[] =>
   verified === null ? [email] : (JSON.parse(verified) as string[]);

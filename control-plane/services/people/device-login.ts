@@ -51,6 +51,8 @@ export async function generateDeviceLogin(
         created_at: now(),
         expires_at: now() + lifetimeMilliseconds,
         used_at: null,
+        provider_session_id:
+          (await tx.first(findFamily, { id: user.login_id }))?.provider_session_id ?? null,
       };
       await insertCliLogin(tx, made);
       const id = idOf(device_code);
@@ -149,7 +151,7 @@ async function checkGuess(
     return "invalid_verification_code" as const;
   }
   await tx.run(useCliLogin, { device_code, now });
-  const started = await startCliLogin(tx, owner, now);
+  const started = await startCliLogin(tx, owner, now, login.provider_session_id);
   const family = await tx.first(findFamily, { id: started.id });
   if (!family) throw new Error("the login just made is not there");
   const { email, kind } = family;

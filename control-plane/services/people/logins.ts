@@ -8,6 +8,7 @@ import { lowerCase } from "../../domain/sign-in-allow.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import type { Queries, Store } from "../../store/db.ts";
 import { isBlocked } from "../../store/people/admission.ts";
+import { deleteEndedSessions, deleteLogoutTokens } from "../../store/people/provider-sessions.ts";
 import {
   deleteExpired,
   findLinkUser,
@@ -78,14 +79,25 @@ export async function checkBlocked(
     throw new RefusalError("permission_denied", "An operator of this server has blocked you");
 }
 
-/** Runs in a transaction. `way`: `link` or a provider. */
+/** Runs in a transaction. `way`: `link` or a provider, perhaps with the session there. */
 export async function startSession(
   tx: Queries,
   { id, email }: { readonly id: string; readonly email: string },
-  { way, origin }: { readonly way: string; readonly origin: Origin },
+  {
+    way,
+    origin,
+    provider_session_id = null,
+  }: {
+    readonly way: string;
+    readonly origin: Origin;
+    readonly provider_session_id?: string | null;
+  },
   now: number,
 ): Promise<SignedIn> {
-  const login = newLogin(id, "session", now, now + sessionMilliseconds);
+  const login = {
+    ...newLogin(id, "session", now, now + sessionMilliseconds),
+    provider_session_id,
+  };
   const signedIn = { user_id: id, email, login_id: login.id };
   await insertLogin(tx, login);
   const by = person({ ...signedIn, login_kind: login.kind, origin });
@@ -120,9 +132,15 @@ const ending = (caller: UserCaller): Actor => {
 };
 
 /** Starts a CLI login of a user, in a transaction. `tokenPair` then creates its first tokens. */
-export async function startCliLogin(tx: Queries, user: string, now: number): Promise<LoginRow> {
+export async function startCliLogin(
+  tx: Queries,
+  user: string,
+  now: number,
+  provider_session_id: string | null = null,
+): Promise<LoginRow> {
   const login = {
     ...newLogin(user, "cli", now, now + secondsOf.refresh * 1000),
+    provider_session_id,
     refresh_jti: randomUUID(),
   };
   await insertLogin(tx, login);
@@ -176,7 +194,11 @@ export async function endOwnLogin(
 }
 
 export const pruneExpired = ({ store, now }: Context): Promise<void> =>
-  store.write((tx) => deleteExpired(tx, now() - graceMilliseconds));
+  store.write(async (tx) => {
+    await deleteExpired(tx, now() - graceMilliseconds);
+    await deleteEndedSessions(tx, now());
+    await deleteLogoutTokens(tx, now());
+  });
 
 const newLogin = (
   user_id: string,
@@ -193,4 +215,5 @@ const newLogin = (
   refresh_jti: null,
   previous_refresh_jti: null,
   rotated_at: null,
+  provider_session_id: null,
 });

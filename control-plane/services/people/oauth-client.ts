@@ -1,6 +1,13 @@
-/** GitHub and Bitbucket have fixed endpoints, GitLab and Google discovery. */
+/** GitHub and Bitbucket have fixed endpoints, all others discovery. */
 import * as client from "openid-client";
-import { hostOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
+import type { Claims } from "../../domain/oidc-claims.ts";
+import {
+  hostOf,
+  isOidc,
+  type OidcName,
+  type ProviderName,
+  type ProviderSettings,
+} from "../../domain/providers.ts";
 import type { SignInRule } from "../../domain/sign-in-allow.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { askProvider, unavailable } from "./provider-http.ts";
@@ -11,12 +18,14 @@ export interface ProviderTokens {
   readonly expires_in: number | undefined;
   /** What was granted, as the provider writes it. */
   readonly scope?: string | undefined;
-  /** The claims of the checked ID token, if there is one. */
   readonly subject: string | undefined;
+  /** The checked ID token with its claims, if there is one. */
+  readonly id_token?: string | undefined;
+  readonly claims?: Claims | undefined;
 }
 
 /** What a sign-in asks for. */
-const scopes: Readonly<Record<ProviderName, string>> = {
+const scopes: Readonly<Record<Exclude<ProviderName, OidcName>, string>> = {
   github: "user:email",
   gitlab: "openid email read_api",
   bitbucket: "account email repository",
@@ -27,6 +36,8 @@ const scopes: Readonly<Record<ProviderName, string>> = {
 export interface Challenge {
   readonly state: string;
   readonly verifier: string;
+  /** Where there is an ID token, which repeats it. */
+  readonly nonce?: string | undefined;
 }
 
 interface Asked {
@@ -44,14 +55,29 @@ export async function authorization(
 ): Promise<Challenge & { readonly url: string }> {
   const config = await configurationOf(name, settings);
   const [state, verifier] = [client.randomState(), client.randomPKCECodeVerifier()];
+  const nonce = isDiscovered(name) ? client.randomNonce() : undefined;
   const url = client.buildAuthorizationUrl(config, {
     redirect_uri,
-    scope: name === "github" ? githubScope(asked) : scopes[name],
+    scope: scopeOf(name, settings, config, asked),
     state,
+    ...(nonce === undefined ? {} : { nonce }),
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
   });
-  return { url: url.href, state, verifier };
+  return { url: url.href, state, verifier, nonce };
+}
+
+function scopeOf(
+  name: ProviderName,
+  { oidc }: ProviderSettings,
+  config: client.Configuration,
+  asked: Asked,
+): string {
+  if (name === "github") return githubScope(asked);
+  if (!isOidc(name)) return scopes[name];
+  if (oidc?.scopes !== undefined) return oidc.scopes;
+  const isOffered = config.serverMetadata().scopes_supported?.includes("offline_access");
+  return `openid email profile${isOffered ? " offline_access" : ""}`;
 }
 
 /** GitHub has no narrower scope than `repo` that lists private repositories. */
@@ -73,7 +99,7 @@ export const exchangeCode = (
   name: ProviderName,
   settings: ProviderSettings,
   returned: URL,
-  { state, verifier }: Challenge,
+  { state, verifier, nonce }: Challenge,
 ): Promise<ProviderTokens> =>
   requestTokens(async () => {
     const config = await configurationOf(name, settings);
@@ -81,6 +107,7 @@ export const exchangeCode = (
       expectedState: state,
       pkceCodeVerifier: verifier,
       idTokenExpected: isDiscovered(name),
+      ...(nonce === undefined ? {} : { expectedNonce: nonce }),
     });
   });
 
@@ -92,6 +119,30 @@ export const refreshGrant = (
   requestTokens(async () =>
     client.refreshTokenGrant(await configurationOf(name, settings), refreshToken),
   );
+
+/**
+ * Asks a provider anew for a session there. Returns "refused" if it has ended the session. Throws
+ * `provider_unavailable` for everything else, such as a client whose secret was replaced.
+ */
+export async function renew(
+  name: OidcName,
+  settings: ProviderSettings,
+  refreshToken: string,
+): Promise<ProviderTokens | "refused"> {
+  try {
+    const config = await configurationOf(name, settings);
+    return tokensOf(await client.refreshTokenGrant(config, refreshToken));
+  } catch (error) {
+    if (error instanceof RefusalError) throw error;
+    if (error instanceof client.ResponseBodyError && error.error === "invalid_grant")
+      return "refused";
+    throw unavailable((error as Error).message);
+  }
+}
+
+/** What discovery says of an OpenID Connect provider. Throws `provider_unavailable`. */
+export const discovered = async (name: OidcName, settings: ProviderSettings) =>
+  (await configurationOf(name, settings)).serverMetadata();
 
 /** Returns the claims of the user info endpoint. Throws unless they are of this subject. */
 export async function userInfo(
@@ -111,14 +162,7 @@ async function requestTokens(
   grant: () => Promise<client.TokenEndpointResponse & client.TokenEndpointResponseHelpers>,
 ): Promise<ProviderTokens> {
   try {
-    const tokens = await grant();
-    return {
-      access_token: tokens.access_token,
-      refresh_token: tokens.refresh_token,
-      expires_in: tokens.expires_in,
-      scope: tokens.scope,
-      subject: tokens.claims()?.sub,
-    };
+    return tokensOf(await grant());
   } catch (error) {
     if (error instanceof RefusalError) throw error;
     if (error instanceof client.ResponseBodyError && error.status < 500)
@@ -129,7 +173,16 @@ async function requestTokens(
   }
 }
 
-const isDiscovered = (name: ProviderName): boolean => name === "gitlab" || name === "google";
+function tokensOf(
+  tokens: client.TokenEndpointResponse & client.TokenEndpointResponseHelpers,
+): ProviderTokens {
+  const claims = tokens.claims();
+  const { access_token, refresh_token, expires_in, scope, id_token } = tokens;
+  return { access_token, refresh_token, expires_in, scope, id_token, claims, subject: claims?.sub };
+}
+
+const isDiscovered = (name: ProviderName): boolean =>
+  name === "gitlab" || name === "google" || isOidc(name);
 
 /** For the life of the process. After a failed discovery, the next sign-in tries again. */
 const configurations = new WeakMap<ProviderSettings, Promise<client.Configuration>>();
@@ -157,13 +210,16 @@ async function configure(
   const ask = fetchOf(settings);
   if (isDiscovered(name)) {
     try {
-      return await client.discovery(
+      const config = await client.discovery(
         new URL(host),
         clientId,
         undefined,
-        client.ClientSecretPost(clientSecret),
+        authenticationOf(name, clientSecret),
         { execute: insecure, [client.customFetch]: ask },
       );
+      // Checks the signatures of ID tokens too, although they come over a connection of our own.
+      if (isOidc(name)) client.enableNonRepudiationChecks(config);
+      return config;
     } catch (error) {
       throw error instanceof RefusalError ? error : unavailable((error as Error).message);
     }
@@ -186,8 +242,21 @@ async function configure(
   return config;
 }
 
+/** In the body, unless an OpenID Connect provider takes only the header. */
+const authenticationOf =
+  (name: ProviderName, secret: string): client.ClientAuth =>
+  (server, metadata, body, headers) => {
+    // By default only the header (OpenID Connect Discovery 1.0, section 3).
+    const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const way =
+      isOidc(name) && !methods.includes("client_secret_post")
+        ? client.ClientSecretBasic(secret)
+        : client.ClientSecretPost(secret);
+    return way(server, metadata, body, headers);
+  };
+
 /** undici's client with the interface of `fetch`, with limits. */
-const fetchOf =
+export const fetchOf =
   (settings: ProviderSettings): client.CustomFetch =>
   async (url, { method, headers, body }) => {
     const answer = await askProvider(settings, url, {

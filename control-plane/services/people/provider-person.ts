@@ -1,6 +1,18 @@
 /** The subject never changes; e-mail addresses are those that the provider has verified. */
-import { apiOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
-import { userInfo, type ProviderTokens } from "./oauth-client.ts";
+import {
+  groupsIn,
+  leavesGroupsOut,
+  unverifiedName,
+  type Claims,
+} from "../../domain/oidc-claims.ts";
+import {
+  apiOf,
+  isOidc,
+  type OidcName,
+  type ProviderName,
+  type ProviderSettings,
+} from "../../domain/providers.ts";
+import { discovered, userInfo, type ProviderTokens } from "./oauth-client.ts";
 import { getJson, unavailable } from "./provider-http.ts";
 
 export interface ProviderPerson {
@@ -8,6 +20,12 @@ export interface ProviderPerson {
   /** The primary address; undefined if the provider has not verified it. */
   readonly email: string | undefined;
   readonly verified: readonly string[];
+  /** How the person is shown without a verified address. */
+  readonly shown?: string;
+  /** What an OpenID Connect provider says of groups. */
+  readonly groups?: readonly string[];
+  /** Whether it left the groups out, because there are too many. */
+  readonly hasTooManyGroups?: boolean;
 }
 
 /** Throws `provider_unavailable` or `provider_token_rejected`. */
@@ -16,6 +34,7 @@ export async function personOf(
   settings: ProviderSettings,
   tokens: ProviderTokens,
 ): Promise<ProviderPerson> {
+  if (isOidc(name)) return oidcPerson(name, settings, tokens);
   switch (name) {
     case "github":
       return githubPerson(apiOf(name, settings), settings, tokens.access_token);
@@ -57,6 +76,30 @@ async function bitbucketPerson(api: string, settings: ProviderSettings, token: s
     primary?.["email"],
     verified.map((one) => one["email"]),
   );
+}
+
+/** What the ID token lacks is asked of the user info endpoint, where there is one. */
+export async function oidcPerson(
+  name: OidcName,
+  settings: ProviderSettings,
+  tokens: ProviderTokens,
+): Promise<ProviderPerson> {
+  const { userinfo_endpoint } = await discovered(name, settings);
+  const claims = tokens.claims ?? {};
+  const claim = settings.oidc?.groupsClaim ?? "groups";
+  const isComplete = claims["email"] !== undefined && groupsIn([claims], claim).length > 0;
+  const info: Claims =
+    isComplete || userinfo_endpoint === undefined ? {} : await userInfo(name, settings, tokens);
+  const { email, email_verified } = claims["email"] === undefined ? info : claims;
+  const verified = email_verified === true ? email : undefined;
+  const groups = groupsIn([claims, info], claim);
+  const known = person(tokens.subject, verified, [verified]);
+  return {
+    ...known,
+    shown: unverifiedName({ ...info, ...claims }, known.subject),
+    groups,
+    hasTooManyGroups: groups.length === 0 && leavesGroupsOut({ ...info, ...claims }, claim),
+  };
 }
 
 function person(subject: unknown, email: unknown, verified: readonly unknown[]): ProviderPerson {

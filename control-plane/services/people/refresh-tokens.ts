@@ -7,6 +7,7 @@ import { person, record } from "../audit/audit.ts";
 import type { Origin } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { mayStay } from "./admission.ts";
+import { goesOn } from "./provider-sessions.ts";
 import { secondsOf, verifyEndedToken } from "./jwt.ts";
 import { tokenPair } from "./logins.ts";
 
@@ -23,7 +24,11 @@ export async function refreshTokens(
   const { sid, exp } = claims;
   const current = await context.store.read.first(findFamily, { id: sid });
   const isLive = current?.revoked_at === null && current.expires_at > context.now();
-  if (isLive && exp * 1000 > context.now() && !(await mayStay(context, current.user_id)))
+  if (
+    isLive &&
+    exp * 1000 > context.now() &&
+    !((await goesOn(context, sid)) && (await mayStay(context, current.user_id)))
+  )
     throw new RefusalError("invalid_refresh_token");
   const next = randomUUID();
   // The end of the login must be recorded, so the refusal is thrown after the commit.

@@ -1,13 +1,17 @@
 /** Ends responses that are still being sent when the credential of their request ends. */
 import { ticking } from "../../../common/every.ts";
+import { minute } from "../../../common/units.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { acceptsToken } from "../../domain/worker.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
 import { isLive } from "./credentials.ts";
+import { goesOn } from "./provider-sessions.ts";
 
 /** How often the credentials are checked, because a wakeup may be lost, and a login may expire. */
 const lookMilliseconds = 500;
+/** How often it is checked whether the session at the provider goes on, as for a page. */
+const providerMilliseconds = minute;
 
 type Caller = UserCaller | WorkerCaller;
 
@@ -20,11 +24,18 @@ export interface Revocations {
 export function watchRevocations(context: Context): Revocations {
   const { wakeups } = context;
   /** By credential, and the space in which it acts. */
-  const watched = new Map<string, { caller: Caller; cuts: Set<() => void> }>();
+  const watched = new Map<string, { caller: Caller; cuts: Set<() => void>; checked: number }>();
 
   const look = async (): Promise<void> => {
-    for (const { caller, cuts } of watched.values())
+    for (const entry of watched.values()) {
+      const { caller, cuts } = entry;
+      if (isUser(caller) && entry.checked < context.now() - providerMilliseconds) {
+        entry.checked = context.now();
+        // A slow provider must not keep the others waiting.
+        void goesOn(context, caller.login_id).catch(() => undefined);
+      }
       if (!(await isValid(context, caller))) for (const cut of cuts) cut();
+    }
   };
   // If the store cannot be read, the next round tries again.
   const tryLook = () => void look().catch(() => undefined);
@@ -36,7 +47,11 @@ export function watchRevocations(context: Context): Revocations {
       const key = isUser(caller)
         ? `${caller.login_id} ${caller.space_id}`
         : `${caller.id} ${caller.presented_hash}`;
-      const entry = watched.get(key) ?? { caller, cuts: new Set() };
+      const entry = watched.get(key) ?? {
+        caller,
+        cuts: new Set<() => void>(),
+        checked: context.now(),
+      };
       watched.set(key, entry);
       entry.cuts.add(cut);
       endLooking ??= ticking(lookMilliseconds, tryLook);

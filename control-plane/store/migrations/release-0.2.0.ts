@@ -7,6 +7,7 @@ import * as connections from "./connections.ts";
 import { data } from "./data-0.2.0.ts";
 import * as notifications from "./notifications.ts";
 import * as schedules from "./schedules.ts";
+import * as providerSessions from "./provider-sessions.ts";
 import { functions } from "./postgres/functions.ts";
 import { indexes as postgresIndexes } from "./postgres/indexes.ts";
 import { rowSecurity } from "./postgres/row-security.ts";
@@ -84,6 +85,8 @@ const columns = [
     "drift_resources integer not null default 0",
     "drift_told integer not null default 0",
   ),
+  ...add("logins", "provider_session_id text"),
+  ...add("cli_logins", "provider_session_id text"),
   ...add("components", "omitted_bytes integer"),
   ...add("cloud_identities", "plan_role_arn text"),
   ...add(
@@ -145,7 +148,8 @@ const tables = [
     select provider, '', subject, user_id, email, access_token, refresh_token, token_expires_at, created_at, signed_in_at from accounts`,
   `drop table accounts`,
   `alter table accounts_by_host rename to accounts`,
-  `alter table accounts add column verified text`,
+  ...add("accounts", "verified text", "groups text"),
+  ...providerSessions.tables("text"),
   ...connections.tables("text"),
   ...notifications.tables("text", "integer primary key autoincrement"),
   ...schedules.tables("text"),
@@ -231,6 +235,7 @@ const indexes = [
   ...connections.indexes,
   ...notifications.indexes,
   ...schedules.indexes,
+  ...providerSessions.indexes,
   `create unique index variable_sets_name on variable_sets (owner_id, name)`,
   `create index variable_sets_owner on variable_sets (owner_id, id)`,
   `create unique index variable_set_zones on variable_set_attachments (zone_id, set_id) where zone_id is not null`,

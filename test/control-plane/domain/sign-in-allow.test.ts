@@ -8,6 +8,8 @@ describe("an entry of WINDLASS_SIGN_IN_ALLOW", () => {
     ["@example.com", { kind: "domain", domain: "example.com" }],
     ["github:org/acme-Inc", { kind: "group", provider: "github", group: "acme-Inc" }],
     ["gitlab:group/acme/infra/a.b", { kind: "group", provider: "gitlab", group: "acme/infra/a.b" }],
+    ["oidc:*", { kind: "everyone", provider: "oidc" }],
+    ["oidc_2:group//staff: a/b", { kind: "group", provider: "oidc_2", group: "/staff: a/b" }],
   ] as const)("is read, and written the same: %s", (text, rule) => {
     expect(signInRule(text)).toEqual(rule);
     expect(entryOf(rule)).toBe(text);
@@ -36,6 +38,10 @@ describe("an entry of WINDLASS_SIGN_IN_ALLOW", () => {
     "gitlab:group/../x",
     "gitlab:group//x",
     "google:org/acme",
+    "oidc:group/",
+    "oidc_10:*",
+    "oidc:*x",
+    "oidc:engineers",
     "a b@example.com",
   ])("is refused: %s", (text) => {
     expect(signInRule(text)).toBeUndefined();

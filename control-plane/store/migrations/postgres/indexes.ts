@@ -5,6 +5,7 @@
 import * as connections from "../connections.ts";
 import * as notifications from "../notifications.ts";
 import * as schedules from "../schedules.ts";
+import * as providerSessions from "../provider-sessions.ts";
 import { isQueued, wanted } from "../queue.ts";
 
 /** What selects the queued jobs of one kind. */
@@ -27,6 +28,7 @@ export const indexes = [
   ...connections.indexes,
   ...notifications.indexes,
   ...schedules.indexes,
+  ...providerSessions.indexes,
   `create index debug_logs_blob on debug_logs (blob)`,
   `create index invitations_space on invitations (space_id, id)`,
   `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'), job_id)`,

@@ -76,6 +76,7 @@ const policies: Readonly<Record<string, string>> = {
   variable_set_attachments: withParent("variable_set_attachments", "variable_sets", "set_id"),
   accounts: inSpace("user_id"),
   cli_logins: inSpace("profile_id"),
+  provider_sessions: inSpace("user_id"),
   logins: inSpace("user_id"),
   // Signing in is the system's work.
   login_links: `false`,

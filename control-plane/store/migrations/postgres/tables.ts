@@ -6,6 +6,7 @@
 import * as connections from "../connections.ts";
 import * as notifications from "../notifications.ts";
 import * as schedules from "../schedules.ts";
+import * as providerSessions from "../provider-sessions.ts";
 
 const text = `text collate "C"`;
 /** Only grows, even after the newest rows were removed. */
@@ -37,17 +38,19 @@ export const tables = [
     provider ${text} not null, host ${text} not null, subject ${text} not null,
     user_id ${text} not null references users(id), email ${text} not null, access_token ${text} not null,
     refresh_token ${text}, token_expires_at bigint, created_at bigint not null, signed_in_at bigint not null,
-    verified ${text}, primary key (provider, host, subject))`,
+    verified ${text}, groups ${text}, primary key (provider, host, subject))`,
+  ...providerSessions.tables(text),
   `create table login_links (
     token_hash ${text} primary key, email ${text} not null, created_at bigint not null, expires_at bigint not null,
     used_at bigint)`,
   `create table logins (
     id ${text} primary key, user_id ${text} not null references users(id), kind ${text} not null,
     created_at bigint not null, expires_at bigint not null, revoked_at bigint, refresh_jti ${text},
-    previous_refresh_jti ${text}, rotated_at bigint)`,
+    previous_refresh_jti ${text}, rotated_at bigint, provider_session_id ${text})`,
   `create table cli_logins (
     device_code ${text} primary key, profile_id ${text} not null references users(id),
-    wrong_guesses integer not null default 0, created_at bigint not null, expires_at bigint not null, used_at bigint)`,
+    wrong_guesses integer not null default 0, created_at bigint not null, expires_at bigint not null, used_at bigint,
+    provider_session_id ${text})`,
   `create table zones (
     id ${text} primary key, owner_id ${text} not null references spaces(id), name ${text} not null,
     created_at bigint not null, updated_at bigint not null, unique (owner_id, name))`,

@@ -6,9 +6,11 @@ import {
   type FakeProvider,
 } from "../../../helpers/people/providers.ts";
 import { newLink, openPerson, signIn } from "../../../helpers/people/sign-in.ts";
-import { providerNames, type ProviderName } from "../../../../control-plane/domain/providers.ts";
 import { readRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+
+const providerNames = ["github", "gitlab", "bitbucket", "google"] as const;
+type ProviderName = (typeof providerNames)[number];
 
 const publicUrl = "http://127.0.0.1:47391";
 let providers: Record<ProviderName, FakeProvider>;

@@ -1,0 +1,274 @@
+/**
+ * Sessions at OpenID Connect providers. Logins that came from one end with it: when the provider
+ * refuses to renew it, reports its logout, or gives no answer for too long.
+ */
+import { createRemoteJWKSet, customFetch, jwtVerify, type JWTPayload } from "jose";
+import { v7 as uuid } from "uuid";
+import { minute } from "../../../common/units.ts";
+import {
+  accountsOf,
+  isOidc,
+  providerOf,
+  type OidcName,
+  type ProviderSettings,
+} from "../../domain/providers.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { hashToken } from "../../domain/tokens.ts";
+import type { Queries } from "../../store/db.ts";
+import { updateAccount, type AccountId } from "../../store/people/accounts.ts";
+import {
+  endLoginsFrom,
+  findSessionOfLogin,
+  findSessionsAt,
+  insertProviderSession,
+  takeTurn,
+  updateProviderSession,
+  useLogoutToken,
+  type ProviderSessionRow,
+} from "../../store/people/provider-sessions.ts";
+import { record, system } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { discovered, fetchOf, renew, type ProviderTokens } from "./oauth-client.ts";
+import { oidcPerson } from "./provider-person.ts";
+
+/** After a question without an answer, the next one waits this long. */
+const retryMilliseconds = minute;
+
+/** A longer ID token does not go into an address: proxies refuse long ones. In characters. */
+const hintLimit = 4000;
+
+/** How old a logout token may be (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
+const logoutSeconds = 600;
+
+/** Runs in the transaction of the sign-in. Returns the id of the session. */
+export async function startProviderSession(
+  context: Context,
+  tx: Queries,
+  { host, subject, user_id }: AccountId & { readonly user_id: string },
+  { id_token, refresh_token, claims }: ProviderTokens,
+): Promise<string> {
+  const [id, now] = [uuid(), context.now()];
+  const sid = claims?.["sid"];
+  await insertProviderSession(tx, {
+    id,
+    user_id,
+    host,
+    subject,
+    sid: typeof sid === "string" ? sid : null,
+    id_token: seal(context, id, id_token),
+    refresh_token: seal(context, id, refresh_token),
+    created_at: now,
+    answered_at: now,
+    asked_at: now,
+  });
+  return id;
+}
+
+/**
+ * Whether the provider's session from which a login came goes on; true if it came from none. Asks
+ * the provider if that was not done lately: one request of many asks, and the others go on.
+ */
+export async function goesOn(context: Context, login: string): Promise<boolean> {
+  const { store, providers, oidc, now } = context;
+  const session = await store.read.first(findSessionOfLogin, { login });
+  if (!session) return true;
+  const at = now();
+  if (session.answered_at <= at - oidc.unanswered) return end(context, session, "no_answer");
+  const found = providerOf(providers, { provider: "oidc", host: session.host });
+  const refreshToken = open(context, session.id, session.refresh_token);
+  if (
+    !found ||
+    !isOidc(found.name) ||
+    refreshToken === undefined ||
+    session.answered_at > at - oidc.refresh ||
+    session.asked_at > at - retryMilliseconds
+  )
+    return true;
+  const turn = { id: session.id, before: session.asked_at, now: at };
+  if (!(await store.write((tx) => tx.first(takeTurn, turn)))) return true;
+  try {
+    return (await ask(context, session, found.name, found.settings, refreshToken))
+      ? true
+      : await end(context, session, "refused_by_provider");
+  } catch (error) {
+    // Not known: the session goes on until there was no answer for too long.
+    if (error instanceof RefusalError) return true;
+    throw error;
+  }
+}
+
+/** False if the provider refuses. Throws without an answer. */
+async function ask(
+  context: Context,
+  { id, host, subject }: ProviderSessionRow,
+  name: OidcName,
+  settings: ProviderSettings,
+  refreshToken: string,
+): Promise<boolean> {
+  const { store, now } = context;
+  const tokens = await renew(name, settings, refreshToken);
+  if (tokens === "refused" || (tokens.subject ?? subject) !== subject) return false;
+  const { refresh_token, id_token } = tokens;
+  // At once: many providers accept each refresh token only once.
+  await store.write((tx) =>
+    updateProviderSession(tx, id, {
+      ...(refresh_token === undefined ? {} : { refresh_token: seal(context, id, refresh_token) }),
+      ...(id_token === undefined ? {} : { id_token: seal(context, id, id_token) }),
+    }),
+  );
+  const { email, shown, verified, groups } = await oidcPerson(name, settings, {
+    ...tokens,
+    subject,
+  });
+  await store.write(async (tx) => {
+    await updateProviderSession(tx, id, { answered_at: now() });
+    const account = { provider: "oidc", host, subject } as const;
+    await updateAccount(tx, account, {
+      email: email ?? shown ?? subject,
+      verified: JSON.stringify(verified),
+      groups: JSON.stringify(groups ?? []),
+    });
+  });
+  return true;
+}
+
+/** Ends the logins of a session. Returns false. */
+async function end(
+  context: Context,
+  { id, user_id: owner }: ProviderSessionRow,
+  reason: string,
+): Promise<false> {
+  const { store, wakeups, now } = context;
+  await store.write(async (tx) => {
+    const at = now();
+    for (const { id: login, kind: name } of await endLoginsFrom(tx, id, at)) {
+      const details = { reason };
+      await record(tx, { by: system, owner, action: "login.revoke", id: login, name, details }, at);
+    }
+  });
+  wakeups.notify("login", owner);
+  return false;
+}
+
+/**
+ * Where a browser that signs out goes next, to end the session at the provider too; undefined if
+ * there is none, or if the provider does not answer.
+ */
+export async function logoutAddress(context: Context, login: string): Promise<string | undefined> {
+  const { store, providers, publicUrl } = context;
+  const session = await store.read.first(findSessionOfLogin, { login });
+  const found = session && providerOf(providers, { provider: "oidc", host: session.host });
+  if (!found || !isOidc(found.name)) return undefined;
+  try {
+    const { end_session_endpoint } = await discovered(found.name, found.settings);
+    if (end_session_endpoint === undefined) return undefined;
+    const address = new URL(end_session_endpoint);
+    const idToken = open(context, session.id, session.id_token);
+    address.searchParams.set("client_id", found.settings.clientId);
+    address.searchParams.set("post_logout_redirect_uri", `${publicUrl()}/login`);
+    if (idToken !== undefined && idToken.length <= hintLimit)
+      address.searchParams.set("id_token_hint", idToken);
+    return address.href;
+  } catch (error) {
+    if (error instanceof RefusalError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Back-channel logout (OpenID Connect Back-Channel Logout 1.0): ends the logins of the session that
+ * the token names, or all of the person there. Throws 400 for a token that is not valid.
+ */
+export async function endByProvider(context: Context, name: string, token: string): Promise<void> {
+  const settings = isOidc(name) ? context.providers[name] : undefined;
+  if (!isOidc(name) || !settings) throw notFound("sign-in provider on this server");
+  const claims = await verifyLogoutToken(context, name, settings, token);
+  const { host } = accountsOf(name, settings);
+  const { sub: subject, jti } = claims;
+  const sid = typeof claims["sid"] === "string" ? claims["sid"] : undefined;
+  const { store, now } = context;
+  const sessions = await store.write(async (tx) => {
+    const expires = now() + 2 * logoutSeconds * 1000;
+    if (!(await useLogoutToken(tx, hashToken(`${host} ${jti}`), expires)))
+      throw new RefusalError("invalid_request", "the logout token was used before");
+    return findSessionsAt(tx, { host, subject, sid });
+  });
+  for (const session of sessions) await end(context, session, "ended_by_provider");
+}
+
+const refuse = (why: string): RefusalError =>
+  new RefusalError("invalid_request", `the logout token is not valid: ${why}`);
+
+const logoutEvent = "http://schemas.openid.net/event/backchannel-logout";
+
+async function verifyLogoutToken(
+  context: Context,
+  name: OidcName,
+  settings: ProviderSettings,
+  token: string,
+): Promise<JWTPayload> {
+  const { issuer, jwks_uri } = await discovered(name, settings);
+  if (jwks_uri === undefined)
+    throw new RefusalError("provider_unavailable", "The provider publishes no keys");
+  let claims: JWTPayload;
+  try {
+    const verified = await jwtVerify(token, keysOf(settings, jwks_uri), {
+      issuer,
+      audience: settings.clientId,
+      algorithms: ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"],
+      currentDate: new Date(context.now()),
+      maxTokenAge: logoutSeconds,
+      clockTolerance: 60,
+      requiredClaims: ["iat", "jti", "events"],
+    });
+    ({ payload: claims } = verified);
+    const { typ } = verified.protectedHeader;
+    if (typ !== undefined && !/^(application\/)?(logout\+)?jwt$/i.test(typ))
+      throw refuse("its type is another");
+  } catch (error) {
+    throw error instanceof RefusalError ? error : refuse((error as Error).message);
+  }
+  const { events } = claims;
+  if (typeof events !== "object" || events === null || !Object.hasOwn(events, logoutEvent))
+    throw refuse("it is about no logout");
+  if (Object.hasOwn(claims, "nonce")) throw refuse("it has a nonce, as an ID token does");
+  if (claims.sub === undefined && typeof claims["sid"] !== "string")
+    throw refuse("it names neither a session nor a person");
+  return claims;
+}
+
+const keySets = new WeakMap<ProviderSettings, ReturnType<typeof createRemoteJWKSet>>();
+
+/** An unknown key is asked for at most once a minute. */
+function keysOf(settings: ProviderSettings, address: string) {
+  const known = keySets.get(settings);
+  if (known) return known;
+  const made = createRemoteJWKSet(new URL(address), {
+    cooldownDuration: minute,
+    timeoutDuration: settings.timeoutMilliseconds,
+    [customFetch]: (url, { method, headers }) =>
+      fetchOf(settings)(url, {
+        method,
+        headers: Object.fromEntries(headers),
+        body: undefined,
+        redirect: "manual",
+      }),
+  });
+  keySets.set(settings, made);
+  return made;
+}
+
+const purpose = "provider-sessions";
+
+const seal = ({ box }: Context, id: string, token: string | undefined): string | null =>
+  token === undefined ? null : box(purpose).seal(Buffer.from(token), id).toString("base64url");
+
+/** Undefined too if no key opens it, as after a restore without its secret key. */
+function open({ box }: Context, id: string, sealed: string | null): string | undefined {
+  if (sealed === null) return undefined;
+  try {
+    return box(purpose).open(Buffer.from(sealed, "base64url"), id).toString();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+import type { LoginRow } from "./logins.ts";
+
+export type ProviderSessionRow = Row<"provider_sessions">;
+
+export async function insertProviderSession(
+  { sql }: Queries,
+  session: ProviderSessionRow,
+): Promise<void> {
+  await sql.insertInto("provider_sessions").values(session).execute();
+}
+
+/** The session at a provider from which a login came, unless it came from none. */
+export const findSessionOfLogin = statement<{ login: string }, ProviderSessionRow>(
+  (db, { login }) =>
+    db
+      .selectFrom("logins")
+      .innerJoin("provider_sessions", "provider_sessions.id", "logins.provider_session_id")
+      .selectAll("provider_sessions")
+      .where("logins.id", "=", login),
+);
+
+/** Those that a provider calls by this `sid`, or all of this person there. */
+export const findSessionsAt = (
+  { sql }: Queries,
+  { host, subject, sid }: { host: string; subject: string | undefined; sid: string | undefined },
+): Promise<ProviderSessionRow[]> => {
+  let query = sql.selectFrom("provider_sessions").selectAll().where("host", "=", host);
+  if (subject !== undefined) query = query.where("subject", "=", subject);
+  if (sid !== undefined) query = query.where("sid", "=", sid);
+  return query.execute();
+};
+
+/** Reserves the next question: of concurrent calls, one gets a row. */
+export const takeTurn = statement<{ id: string; before: number; now: number }, { id: string }>(
+  (db, { id, before, now }) =>
+    db
+      .updateTable("provider_sessions")
+      .set({ asked_at: now })
+      .where("id", "=", id)
+      .where("asked_at", "=", before)
+      .returning("id"),
+);
+
+export async function updateProviderSession(
+  { sql }: Queries,
+  id: string,
+  change: Partial<Pick<ProviderSessionRow, "answered_at" | "refresh_token" | "id_token">>,
+): Promise<void> {
+  await sql.updateTable("provider_sessions").set(change).where("id", "=", id).execute();
+}
+
+/** Ends its logins, and device logins that were approved and not used yet. Returns the logins. */
+export async function endLoginsFrom(
+  { sql }: Queries,
+  id: string,
+  now: number,
+): Promise<Pick<LoginRow, "id" | "kind">[]> {
+  await sql
+    .updateTable("cli_logins")
+    .set({ expires_at: now })
+    .where("provider_session_id", "=", id)
+    .where("expires_at", ">", now)
+    .execute();
+  return sql
+    .updateTable("logins")
+    .set({ revoked_at: now })
+    .where("provider_session_id", "=", id)
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", now)
+    .returning(["id", "kind"])
+    .execute();
+}
+
+/** Removes sessions from which no login comes any longer. */
+export async function deleteEndedSessions({ sql }: Queries, now: number): Promise<void> {
+  await sql
+    .deleteFrom("provider_sessions")
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("logins")
+            .select("logins.id")
+            .whereRef("logins.provider_session_id", "=", "provider_sessions.id")
+            .where("revoked_at", "is", null)
+            .where("expires_at", ">", now),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("cli_logins")
+            .select("cli_logins.device_code")
+            .whereRef("cli_logins.provider_session_id", "=", "provider_sessions.id")
+            .where("used_at", "is", null)
+            .where("expires_at", ">", now),
+        ),
+      ),
+    )
+    .execute();
+}
+
+const tokensFrom = "logout-token:";
+
+/** Remembers a logout token until it expires. False: it was used before. */
+export async function useLogoutToken(
+  { sql }: Queries,
+  id: string,
+  expires: number,
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await sql
+    .insertInto("facts")
+    .values({ name: `${tokensFrom}${id}`, value: String(expires) })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .executeTakeFirst();
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
+export async function deleteLogoutTokens({ sql }: Queries, now: number): Promise<void> {
+  const rows = await sql
+    .selectFrom("facts")
+    .selectAll()
+    .where("name", ">", tokensFrom)
+    .where("name", "<", "logout-token;")
+    .execute();
+  const over = rows.filter(({ value }) => Number(value) < now).map(({ name }) => name);
+  if (over.length > 0) await sql.deleteFrom("facts").where("name", "in", over).execute();
+}
