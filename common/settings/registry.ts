@@ -2,7 +2,8 @@
 import { agent, isolation, sources } from "./agent.ts";
 import { client } from "./client.ts";
 import { oidc } from "./oidc.ts";
-import { controlPlane, providers, quotas, retention } from "./server.ts";
+import { quotas } from "./quotas.ts";
+import { controlPlane, providers, retention } from "./server.ts";
 import type { SettingsGroup } from "./setting.ts";
 
 export type Role = "server" | "agent" | "client";

@@ -10,7 +10,7 @@ type Millis = number;
 type Later<T> = ColumnType<T | null, T | null | undefined, T | null>;
 
 /** `email` is only shown: `link_email` or a row of `accounts` identifies a person. */
-export interface UsersTable {
+interface UsersTable {
   id: string;
   email: string;
   /** Null for users who signed up at a provider. */
@@ -30,13 +30,13 @@ export interface UsersTable {
  * is created by a trigger, or that of a team. The space of a deleted team stays, because its history
  * refers to it.
  */
-export interface SpacesTable {
+interface SpacesTable {
   id: string;
   /** That of its newest event. */
   event_sequence: Generated<number>;
 }
 
-export interface TeamsTable {
+interface TeamsTable {
   id: string;
   slug: string;
   name: string;
@@ -44,7 +44,7 @@ export interface TeamsTable {
 }
 
 /** The members of teams. The user of a personal space is its admin. */
-export interface MembershipsTable {
+interface MembershipsTable {
   space_id: string;
   user_id: string;
   role: Role;
@@ -54,7 +54,7 @@ export interface MembershipsTable {
 }
 
 /** A link with which one person joins a team. Revoking it removes the row. */
-export interface InvitationsTable {
+interface InvitationsTable {
   id: string;
   space_id: string;
   token_hash: string;
@@ -68,7 +68,7 @@ export interface InvitationsTable {
 }
 
 /** A credential of a pipeline. Revoking it removes the row. */
-export interface AccessTokensTable {
+interface AccessTokensTable {
   id: string;
   owner_id: string;
   created_by: string;
@@ -84,7 +84,7 @@ export interface AccessTokensTable {
 }
 
 /** A browser session or a family of CLI token pairs. Its id is the tokens' `sid`. */
-export interface LoginsTable {
+interface LoginsTable {
   id: string;
   user_id: string;
   kind: "session" | "cli";
@@ -100,7 +100,7 @@ export interface LoginsTable {
 }
 
 /** A session at an OpenID Connect provider, from which logins come. It goes when they end. */
-export interface ProviderSessionsTable {
+interface ProviderSessionsTable {
   id: string;
   user_id: string;
   /** Host and subject name the account. */
@@ -119,7 +119,7 @@ export interface ProviderSessionsTable {
 }
 
 /** A one-time sign-in link; the token itself is never stored. */
-export interface LoginLinksTable {
+interface LoginLinksTable {
   token_hash: string;
   email: string;
   created_at: Millis;
@@ -128,7 +128,7 @@ export interface LoginLinksTable {
 }
 
 /** Its code is derived (services/people/device-login.ts). */
-export interface CliLoginsTable {
+interface CliLoginsTable {
   device_code: string;
   profile_id: string;
   wrong_guesses: number;
@@ -140,7 +140,7 @@ export interface CliLoginsTable {
 }
 
 /** (provider, host, subject) is the identity, the e-mail is not. */
-export interface AccountsTable {
+interface AccountsTable {
   provider: AccountProvider;
   /** Such as `github.com`; empty in a store of 0.1.0 until the server starts. */
   host: string;
@@ -158,4 +158,18 @@ export interface AccountsTable {
   token_expires_at: Millis | null;
   created_at: Millis;
   signed_in_at: Millis;
+}
+
+export interface PeopleTables {
+  access_tokens: AccessTokensTable;
+  accounts: AccountsTable;
+  cli_logins: CliLoginsTable;
+  invitations: InvitationsTable;
+  login_links: LoginLinksTable;
+  logins: LoginsTable;
+  provider_sessions: ProviderSessionsTable;
+  memberships: MembershipsTable;
+  spaces: SpacesTable;
+  teams: TeamsTable;
+  users: UsersTable;
 }

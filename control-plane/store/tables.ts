@@ -19,20 +19,8 @@ import type {
   PullRequestsTable,
 } from "./connection-tables.ts";
 import type { NotificationTables } from "./notification-tables.ts";
+import type { PeopleTables } from "./people-tables.ts";
 import type { ScheduleTables, WatchedColumns } from "./schedule-tables.ts";
-import type {
-  AccessTokensTable,
-  AccountsTable,
-  CliLoginsTable,
-  InvitationsTable,
-  LoginLinksTable,
-  LoginsTable,
-  ProviderSessionsTable,
-  MembershipsTable,
-  SpacesTable,
-  TeamsTable,
-  UsersTable,
-} from "./people-tables.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
@@ -352,18 +340,12 @@ export interface AuditEntriesTable {
   created_at: Millis;
 }
 
-export interface Tables extends NotificationTables, ScheduleTables {
-  users: UsersTable;
-  spaces: SpacesTable;
-  teams: TeamsTable;
-  memberships: MembershipsTable;
-  invitations: InvitationsTable;
+export interface Tables extends NotificationTables, PeopleTables, ScheduleTables {
   zones: ZonesTable;
   specs: SpecsTable;
   components: ComponentsTable;
   workers: WorkerRow;
   registration_tokens: RegistrationTokensTable;
-  access_tokens: AccessTokensTable;
   jobs: JobRow;
   queue_heads: QueueHeadsTable;
   owner_usage: OwnerUsageTable;
@@ -385,11 +367,6 @@ export interface Tables extends NotificationTables, ScheduleTables {
   unnamed_blobs: UnnamedBlobsTable;
   facts: FactsTable;
   audit_entries: AuditEntriesTable;
-  accounts: AccountsTable;
-  login_links: LoginLinksTable;
-  logins: LoginsTable;
-  provider_sessions: ProviderSessionsTable;
-  cli_logins: CliLoginsTable;
   connections: ConnectionsTable;
   connection_events: ConnectionEventsTable;
   follows: FollowsTable;

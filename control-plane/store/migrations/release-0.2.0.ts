@@ -15,8 +15,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 51 for other schemas, which are refused. */
-export const version = 52;
+/** Commits before 0.2.0 have used 8 to 52 for other schemas, which are refused. */
+export const version = 53;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
