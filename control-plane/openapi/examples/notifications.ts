@@ -1,4 +1,10 @@
-import { Delivery, Notification, SigningSecret } from "../../../protocol/notifications.ts";
+import {
+  CreateNotification,
+  Delivery,
+  Notification,
+  SigningSecret,
+  UpdateNotification,
+} from "../../../protocol/notifications.ts";
 import { at, example, ids } from "./example.ts";
 
 const delivery = {
@@ -33,6 +39,15 @@ export const notificationExamples = [
     last_delivery: delivery,
     created_at: at(3),
     updated_at: at(3),
+  }),
+  example(CreateNotification, {
+    name: "deployments",
+    events: ["approval.needed", "job.failed", "job.outcome_unknown"],
+    to: { kind: "webhook", url: "https://hooks.example.com/windlass" },
+  }),
+  example(UpdateNotification, {
+    events: ["approval.*", "job.outcome_unknown"],
+    to: { url: "https://hooks.example.com/windlass" },
   }),
   example(SigningSecret, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="),
 ];

@@ -30,7 +30,7 @@ export async function checkDrift(
 }
 
 /** Queues a check, or finds the one that waits or runs. Throws if it is refused. */
-export async function queueDriftCheck(
+async function queueDriftCheck(
   context: Context,
   by: Creator,
   spec: string,

@@ -45,12 +45,12 @@ export function scheduleRounds(context: Context, stop: AbortSignal): () => Promi
   return async () => {
     const until = now() + roundMilliseconds;
     const goesOn = () => !stop.aborted && now() < until;
-    let failure: unknown;
+    const failures: unknown[] = [];
     const dare = async (work: () => Promise<unknown>, recover: () => Promise<unknown>) => {
       try {
         await work();
       } catch (error) {
-        failure ??= error;
+        failures.push(error);
         // One that fails keeps no other one waiting.
         await recover();
       }
@@ -83,7 +83,8 @@ export function scheduleRounds(context: Context, stop: AbortSignal): () => Promi
             );
       }
     }
-    if (failure !== undefined) throw failure;
+    if (failures.length > 0)
+      throw new AggregateError(failures, (failures[0] as Error).message, { cause: failures[0] });
   };
 }
 

@@ -185,7 +185,7 @@ function changed(row: ScheduleRow, input: UpdateSchedule, now: number): Schedule
   };
   const next = nextMoment(after, now);
   const mayEnd = input.ends_at ?? input.starts_at ?? input.cron ?? input.timezone;
-  if (next === null && mayEnd != null)
+  if (next === null && mayEnd !== undefined && mayEnd !== null)
     throw invalid("body.ends_at", "is before the schedule comes for the first time");
   const comes = after.enabled === 1 ? next : null;
   return { ...after, moment: comes, look_at: comes, spread_to: null };

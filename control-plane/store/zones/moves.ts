@@ -209,6 +209,10 @@ export const listJobsOfZone = statement<
     .limit(limit),
 );
 
+/** An expression, so that no index of the owner seems to select the jobs: it has all of an owner. */
+const ofSpec = (column: string, otherwise: string) =>
+  sql`coalesce((select ${sql.ref(column)} from specs where specs.id = jobs.spec_id and specs.owner_id <> ''), ${otherwise})`;
+
 /**
  * Jobs go with their configuration, and so do those that ran in another zone; those of deleted
  * configurations go with the zone in which they ran. So no job names a zone of another space.
@@ -219,9 +223,6 @@ export async function moveSomeJobs(
   ids: readonly string[],
 ): Promise<void> {
   const jobs = JSON.stringify(ids);
-  // As an expression, so that no index of the owner seems to select them: it has all their jobs.
-  const ofSpec = (column: string, otherwise: string) =>
-    sql`coalesce((select ${sql.ref(column)} from specs where specs.id = jobs.spec_id and specs.owner_id <> ''), ${otherwise})`;
   await sql`update jobs set owner_id = ${ofSpec("specs.owner_id", to)}, zone_id = ${ofSpec("specs.zone_id", zone)}
     where id in (select value from json_each(${jobs})) and coalesce(owner_id, '') = ${from}`.execute(
     tx.sql,

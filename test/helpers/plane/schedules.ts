@@ -35,7 +35,7 @@ export const schedule = (client: Calls, body: Partial<CreateSchedule> = {}) =>
       timezone: "UTC",
       starts_at: "2027-01-01T00:00:00Z",
       ...body,
-    } as CreateSchedule,
+    },
   });
 
 /** When the jobs of a schedule were queued, as UTC without seconds, the first one first. */

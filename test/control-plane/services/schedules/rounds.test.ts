@@ -362,7 +362,7 @@ describe("several servers", () => {
     await Promise.all([context, other, context, other].map((one) => clock.server(one)()));
     await store?.close();
     const jobs = await readRows(plane, "jobs", { schedule_id: id });
-    expect(jobs.map(({ spec_id }) => spec_id).toSorted()).toEqual(specs.toSorted());
+    expect(jobs.map(({ spec_id }) => String(spec_id)).toSorted()).toEqual(specs.toSorted());
   });
 
   it("serve each space, however many runs another one has", async ({

@@ -148,7 +148,9 @@ it("of a zone runs each of its configurations, and follows the zone to another s
   await client.call("runSchedule", { params: { id } });
   await expect
     .poll(async () =>
-      (await readRows(plane, "jobs", { schedule_id: id })).map(({ spec_id }) => spec_id).toSorted(),
+      (await readRows(plane, "jobs", { schedule_id: id }))
+        .map(({ spec_id }) => String(spec_id))
+        .toSorted(),
     )
     .toEqual(specs.toSorted());
   await endJobs(plane, id);
