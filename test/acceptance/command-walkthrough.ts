@@ -223,6 +223,10 @@ export async function useJobs({ run, json, path }: Person): Promise<void> {
     reads: true,
   });
   await run(["jobs", "logs", "network/-", "--follow"], { data: /Apply complete!/ });
+  await run(["drift", "check", "network", "--wait"], { data: /^drift +in sync$/m });
+  await run(["drift", "show", "network"], { data: /^drift +in sync$/m, reads: true });
+  await run(["drift", "list"], { says: /No configuration has drifted/ });
+  await run(["drift", "put-back", "network", "--wait"], { data: /No changes/ });
 
   await run(["configurations", "update", "network", "--approvals", "1", "--approvals-by-author"], {
     data: /^approvals +Every deployment needs 1 approval by a deployer; an author may approve\.$/m,

@@ -67,6 +67,10 @@ describe.each(testEngines)("drift with %s", (engine) => {
       drift: { status: "in_sync", job_id: accepted.id },
     });
 
+    const nothing = await machine.run("drift", "accept", name);
+    expect(nothing).toMatchObject({ exitCode: 1 });
+    expect(nothing.stderr).toContain("has no drift to accept");
+
     const back = await machine.json<Job>("drift", "put-back", name, "--wait");
     expect(back).toMatchObject({ status: "SUCCESS", deployed: true, plan_options: null });
 

@@ -23,8 +23,8 @@ import { approve } from "../helpers/people/sign-in.ts";
 import { acceptLink } from "../helpers/people/teams.ts";
 import { addTestUser } from "../helpers/people/user.ts";
 
-/** Commands of test/acceptance/demo.test.ts and readme.test.ts, and commands that are not the client's. */
-const elsewhere = ["demo", "dev", "server", "agent"];
+/** Commands of demo.test.ts, readme.test.ts and drift.test.ts here, and those that are not the client's. */
+const elsewhere = ["demo", "dev", "drift accept", "server", "agent"];
 
 let github: FakeProvider;
 let receiver: Listening;
