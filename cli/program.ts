@@ -264,8 +264,7 @@ function refuseUnknownVerb(command: CommandUnknownOpts): void {
   });
 }
 
-const briefEnd = `
-Each has a help: windlass help up. Options and settings of all: windlass --help
+const briefEnd = `Each has a help: windlass help up. Options and settings of all: windlass --help
 `;
 
 const examples = `

@@ -72,7 +72,8 @@ function addressOf(network: Network, name: string): string | undefined {
   if (text === undefined) return undefined;
   const address = proxyAddress(text);
   if (address === null) throw new ConfigError(invalidProxyMessage(name));
-  return address;
+  // The HTTP client knows one scheme for SOCKS, and lets the proxy resolve names.
+  return address.replace(/^socks5h:/, "socks5:");
 }
 
 /**

@@ -4,6 +4,7 @@ import { ConfigError } from "../common/settings/config-error.ts";
 import type { serverSettings } from "../common/settings/server.ts";
 import { unusedWarnings } from "./config-warnings.ts";
 import {
+  accountsOf,
   isOidc,
   oidcNames,
   providerNames,
@@ -45,7 +46,14 @@ export function providersOf(read: ReadServerSetting): {
   }
   for (const provider of oidcNames) {
     const settings = oidcOf(read, provider);
-    if (settings) on[provider] = settings;
+    if (!settings) continue;
+    const { host } = accountsOf(provider, settings);
+    // Accounts are told apart by the issuer, so its sessions would be renewed by another client.
+    if (oidcNames.some((one) => on[one] && accountsOf(one, on[one]).host === host))
+      throw new ConfigError(
+        `WINDLASS_${provider.toUpperCase()}_ISSUER must be another one than those before it`,
+      );
+    on[provider] = settings;
   }
   return { on, warnings };
 }

@@ -29,7 +29,10 @@ export function withKnown(plan: PlanSummary, reported: ExecutionMetadata | null)
 }
 
 /** The plan's, each with its result after the apply, and those that fail only since then. */
-function checksAfter({ checks }: PlanSummary, results: MadeKnown["checks"]): PlanSummary["checks"] {
+export function checksAfter(
+  { checks }: Pick<PlanSummary, "checks">,
+  results: MadeKnown["checks"],
+): PlanSummary["checks"] {
   const after = new Map(results.map(({ address, status }) => [address, status]));
   const kept = checks.flatMap((check) => {
     const status = after.get(check.address) ?? check.status;

@@ -57,12 +57,12 @@ export function notificationsCommand() {
   create.addHelpText("after", `\n${styled("bold", "Events:")}\n${eventsHelp()}`);
   examples(create, [
     [
-      'windlass notifications create ops --to webhook --url https://hooks.example.com/w --event "job.*"',
+      'windlass notifications create ops --to webhook --url URL --event "job.*"',
       "prints the secret that verifies",
     ],
     ["windlass notifications create alerts --to slack --event job.failed", "asks for the address"],
     [
-      "windlass notifications create mail --to email --address ada@example.com --event approval.needed",
+      "windlass notifications create mail --to email --address EMAIL --event deployed",
       "a member's verified address",
     ],
   ]);

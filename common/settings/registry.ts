@@ -14,7 +14,7 @@ export const registry: Readonly<Record<Role, readonly SettingsGroup[]>> = {
     { id: "providers", title: "Settings of sign-in with a provider", settings: providers },
     {
       id: "oidc",
-      title: "Settings of OpenID Connect; of a second provider: WINDLASS_OIDC_2_ISSUER, up to 9",
+      title: "Settings of OpenID Connect (more providers: WINDLASS_OIDC_2_… to _9_…)",
       settings: oidc,
     },
     { id: "retention", title: "Settings of retention", settings: retention },

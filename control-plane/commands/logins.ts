@@ -22,9 +22,9 @@ export async function logins(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { help: { type: "boolean", short: "h" } } });
   if (values.help) return void process.stdout.write(usage);
   const config = readConfig();
-  const { providers, signInAllow } = config;
+  const { oidc, providers, signInAllow } = config;
   await withStore(config, async (store) => {
-    const context = { store, now: Date.now, providers, signInAllow };
+    const context = { store, now: Date.now, oidc, providers, signInAllow };
     let before: string | undefined;
     for (;;) {
       const people = await listPeople(context, "", before, page);

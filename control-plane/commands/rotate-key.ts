@@ -14,6 +14,7 @@ import { secretBox, UnreadableError, type SecretKeys } from "../domain/secret-bo
 import { reseal } from "../domain/snapshot.ts";
 import { keepOnlyCurrent, openSecretKeys } from "../data-directory/secret-keys.ts";
 import { resealTokens } from "../services/people/accounts.ts";
+import { resealSessions } from "../services/people/provider-sessions.ts";
 import { resealHashKey } from "../services/configurations/config-hash.ts";
 import type { Store } from "../store/db.ts";
 import {
@@ -142,7 +143,7 @@ async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<
   }
   done.values += await store.write(async (tx) => {
     await resealHashKey(tx, keys);
-    return resealTokens(tx, keys);
+    return (await resealTokens(tx, keys)) + (await resealSessions(tx, keys));
   });
   await resealBlobs(store, inner, keys, done);
   return done;

@@ -66,10 +66,11 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       return sendFailure(reply, 400, "This browser did not begin this sign-in");
     const { provider } = flow;
     const settings = context.providers[provider];
-    const title = titleOf(provider, settings);
     const caller = await findSession(context, request, reply);
     signInFlow.clear(context, reply);
-    if (!settings) return sendFailure(reply, 404, `Sign-in with ${title} is switched off`);
+    if (!settings)
+      return sendFailure(reply, 404, "Sign-in with this provider was switched off meanwhile");
+    const title = titleOf(provider, settings);
     if ((caller?.user_id ?? null) !== flow.user)
       return sendFailure(reply, 409, "This browser signed in or out in the meantime");
     if (error === "access_denied") return sendFailure(reply, 400, `You declined at ${title}`);

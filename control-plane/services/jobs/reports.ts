@@ -1,7 +1,7 @@
 import type { ReportStatus } from "../../../protocol/executions.ts";
 import type { JobFailure } from "../../../protocol/job-failure.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import { withKnown } from "../../../protocol/known-plan.ts";
+import { checksAfter } from "../../../protocol/known-plan.ts";
 import { failedChecksOf } from "../../../protocol/plan-text.ts";
 import { isDestruction, reportEnd, reportProcessing, type JobRow } from "../../domain/job.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
@@ -96,7 +96,8 @@ async function countFailedChecks(
 ): Promise<number | null> {
   if (status !== "SUCCESS") return null;
   const planned = plan === null ? plan_summary : await findBriefSummary(tx, plan);
-  if (planned) return failedChecksOf(withKnown(planned, metadata ?? null));
+  if (planned)
+    return failedChecksOf({ checks: checksAfter(planned, metadata?.made_known?.checks ?? []) });
   return metadata?.made_known ? failedChecksOf(metadata.made_known) : null;
 }
 

@@ -79,9 +79,10 @@ export async function redeliver(
   return sendNow(context, rule, event, delivery);
 }
 
-function checkMayStart({ mail }: Context, { id, kind }: RuleRow): void {
+function checkMayStart({ mail }: Context, { owner_id, kind }: RuleRow): void {
   if (kind === "email" && mail === null) throw new RefusalError("mail_not_configured");
-  const limit = started.of(id);
+  // By space: rules can be deleted and made again.
+  const limit = started.of(owner_id);
   limit.check();
   limit.count();
 }

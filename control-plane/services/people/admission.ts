@@ -9,6 +9,7 @@ import { RefusalError } from "../../domain/refusal.ts";
 import { entryOf, findAllowing, findOidcRule } from "../../domain/sign-in-allow.ts";
 import type { Queries } from "../../store/db.ts";
 import type { AccountRow } from "../../store/people/accounts.ts";
+import { findAnswered } from "../../store/people/provider-sessions.ts";
 import {
   endLoginsOf,
   findPerson,
@@ -51,7 +52,7 @@ export function admissionText(admission: Admission | undefined): string {
 
 /** Without asking a provider. A group is the one that permitted the person last. */
 export async function findAdmission(
-  context: Pick<Context, "providers" | "signInAllow">,
+  context: Pick<Context, "providers" | "signInAllow" | "oidc" | "now">,
   queries: Queries,
   person: PersonRow,
 ): Promise<Admission | undefined> {
@@ -63,8 +64,12 @@ export async function findAdmission(
     const { name } = providerOf(context.providers, account)!;
     const allowing =
       isOidc(name) && findOidcRule(context.signInAllow, name, groupsOfAccount(account));
-    // Its provider is asked by session (provider-sessions.ts), so there is nothing to ask here.
-    if (allowing) return { by: "address", name: entryOf(allowing) };
+    // The provider is asked by session (provider-sessions.ts). Without one that goes on, what it said
+    // of the person counts no longer, also for logins that came from elsewhere.
+    const { host, subject } = account;
+    const since = context.now() - context.oidc.unanswered;
+    if (allowing && (await queries.first(findAnswered, { host, subject, since })))
+      return { by: "address", name: entryOf(allowing) };
   }
   if (person.invited_to !== null) return { by: "invitation", name: person.invited_to };
   const group = person.allowed_group;

@@ -28,7 +28,7 @@ export interface ListedPerson {
   readonly blocked_at: string | null;
 }
 
-type Listing = Pick<Context, "store" | "now" | "providers" | "signInAllow">;
+type Listing = Pick<Context, "store" | "now" | "oidc" | "providers" | "signInAllow">;
 
 /** A page of all people who are signed in or blocked, as the system. `text`: a part of the address. */
 export const listPeople = (

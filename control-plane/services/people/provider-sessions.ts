@@ -2,8 +2,9 @@
  * Sessions at OpenID Connect providers. Logins that came from one end with it: when the provider
  * refuses to renew it, reports its logout, or gives no answer for too long.
  */
-import { createRemoteJWKSet, customFetch, jwtVerify, type JWTPayload } from "jose";
+import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify, type JWTPayload } from "jose";
 import { v7 as uuid } from "uuid";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { minute } from "../../../common/units.ts";
 import {
   accountsOf,
@@ -13,6 +14,7 @@ import {
   type ProviderSettings,
 } from "../../domain/providers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
 import { hashToken } from "../../domain/tokens.ts";
 import type { Queries } from "../../store/db.ts";
 import { updateAccount, type AccountId } from "../../store/people/accounts.ts";
@@ -21,6 +23,7 @@ import {
   findSessionOfLogin,
   findSessionsAt,
   insertProviderSession,
+  listSealedSessions,
   takeTurn,
   updateProviderSession,
   useLogoutToken,
@@ -73,34 +76,31 @@ export async function goesOn(context: Context, login: string): Promise<boolean> 
   const session = await store.read.first(findSessionOfLogin, { login });
   if (!session) return true;
   const at = now();
-  if (session.answered_at <= at - oidc.unanswered) return end(context, session, "no_answer");
+  const isSilent = session.answered_at <= at - oidc.unanswered;
   const found = providerOf(providers, { provider: "oidc", host: session.host });
   const refreshToken = open(context, session.id, session.refresh_token);
-  if (
-    !found ||
-    !isOidc(found.name) ||
-    refreshToken === undefined ||
-    session.answered_at > at - oidc.refresh ||
-    session.asked_at > at - retryMilliseconds
-  )
-    return true;
+  if (!found || !isOidc(found.name) || refreshToken === undefined)
+    return isSilent ? end(context, session, "no_answer") : true;
+  if (session.answered_at > at - oidc.refresh) return true;
+  // After days without use, a session counts again only when its provider has said so.
+  if (session.asked_at > at - retryMilliseconds) return !isSilent;
   const turn = { id: session.id, before: session.asked_at, now: at };
-  if (!(await store.write((tx) => tx.first(takeTurn, turn)))) return true;
+  if (!(await store.write((tx) => tx.first(takeTurn, turn)))) return !isSilent;
   try {
     return (await ask(context, session, found.name, found.settings, refreshToken))
       ? true
       : await end(context, session, "refused_by_provider");
   } catch (error) {
+    if (!(error instanceof RefusalError)) throw error;
     // Not known: the session goes on until there was no answer for too long.
-    if (error instanceof RefusalError) return true;
-    throw error;
+    return isSilent ? end(context, session, "no_answer") : true;
   }
 }
 
 /** False if the provider refuses. Throws without an answer. */
 async function ask(
   context: Context,
-  { id, host, subject }: ProviderSessionRow,
+  { id, host, subject, id_token: known }: ProviderSessionRow,
   name: OidcName,
   settings: ProviderSettings,
   refreshToken: string,
@@ -116,8 +116,11 @@ async function ask(
       ...(id_token === undefined ? {} : { id_token: seal(context, id, id_token) }),
     }),
   );
+  // A renewal need not bring an ID token (OpenID Connect Core 1.0, section 12.2): then the last one holds.
+  const last = tokens.claims ? undefined : open(context, id, known);
   const { email, shown, verified, groups } = await oidcPerson(name, settings, {
     ...tokens,
+    ...(last === undefined ? {} : { claims: decodeJwt(last) }),
     subject,
   });
   await store.write(async (tx) => {
@@ -134,20 +137,28 @@ async function ask(
 
 /** Ends the logins of a session. Returns false. */
 async function end(
-  context: Context,
-  { id, user_id: owner }: ProviderSessionRow,
+  { store, wakeups, now }: Context,
+  session: ProviderSessionRow,
   reason: string,
 ): Promise<false> {
-  const { store, wakeups, now } = context;
-  await store.write(async (tx) => {
-    const at = now();
-    for (const { id: login, kind: name } of await endLoginsFrom(tx, id, at)) {
-      const details = { reason };
-      await record(tx, { by: system, owner, action: "login.revoke", id: login, name, details }, at);
-    }
-  });
-  wakeups.notify("login", owner);
+  await store.write((tx) => endIn(tx, session, reason, now()));
+  wakeups.notify("login", session.user_id);
   return false;
+}
+
+/** In a transaction. The caller notifies "login" after the commit. */
+async function endIn(
+  tx: Queries,
+  { id, user_id: owner }: ProviderSessionRow,
+  reason: string,
+  now: number,
+): Promise<void> {
+  // What the provider has said counts no longer.
+  await updateProviderSession(tx, id, { answered_at: 0 });
+  for (const { id: login, kind: name } of await endLoginsFrom(tx, id, now)) {
+    const details = { reason };
+    await record(tx, { by: system, owner, action: "login.revoke", id: login, name, details }, now);
+  }
 }
 
 /**
@@ -186,14 +197,17 @@ export async function endByProvider(context: Context, name: string, token: strin
   const { host } = accountsOf(name, settings);
   const { sub: subject, jti } = claims;
   const sid = typeof claims["sid"] === "string" ? claims["sid"] : undefined;
-  const { store, now } = context;
+  const { store, wakeups, now } = context;
   const sessions = await store.write(async (tx) => {
     const expires = now() + 2 * logoutSeconds * 1000;
     if (!(await useLogoutToken(tx, hashToken(`${host} ${jti}`), expires)))
       throw new RefusalError("invalid_request", "the logout token was used before");
-    return findSessionsAt(tx, { host, subject, sid });
+    // In the transaction that uses the token up: after a crash, the provider's repetition finds it unused.
+    const found = await findSessionsAt(tx, { host, subject, sid });
+    for (const session of found) await endIn(tx, session, "ended_by_provider", now());
+    return found;
   });
-  for (const session of sessions) await end(context, session, "ended_by_provider");
+  for (const { user_id } of sessions) wakeups.notify("login", user_id);
 }
 
 const refuse = (why: string): RefusalError =>
@@ -256,6 +270,25 @@ function keysOf(settings: ProviderSettings, address: string) {
   });
   keySets.set(settings, made);
   return made;
+}
+
+/** Returns how many sessions changed. A token that no key opens stays unchanged. */
+export async function resealSessions(tx: Queries, keys: SecretKeys): Promise<number> {
+  let count = 0;
+  for (const { id, id_token, refresh_token } of await listSealedSessions(tx)) {
+    const again = (sealed: string | null) =>
+      sealed === null
+        ? null
+        : sealAgain(keys, purpose, Buffer.from(sealed, "base64url"), id).toString("base64url");
+    const change = { id_token: again(id_token), refresh_token: again(refresh_token) };
+    const isSame =
+      equalSecrets(change.id_token ?? "", id_token ?? "") &&
+      equalSecrets(change.refresh_token ?? "", refresh_token ?? "");
+    if (isSame) continue;
+    await updateProviderSession(tx, id, change);
+    count += 1;
+  }
+  return count;
 }
 
 const purpose = "provider-sessions";

@@ -4,6 +4,7 @@ import { minute } from "../../../common/units.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { acceptsToken } from "../../domain/worker.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
+import { asSystem } from "../../store/spaces.ts";
 import type { Context } from "../context.ts";
 import { isLive } from "./credentials.ts";
 import { goesOn } from "./provider-sessions.ts";
@@ -54,7 +55,8 @@ export function watchRevocations(context: Context): Revocations {
       };
       watched.set(key, entry);
       entry.cuts.add(cut);
-      endLooking ??= ticking(lookMilliseconds, tryLook);
+      // Not in the spaces of the person who is watched first.
+      endLooking ??= asSystem(() => ticking(lookMilliseconds, tryLook));
       return () => {
         entry.cuts.delete(cut);
         if (entry.cuts.size === 0) watched.delete(key);

@@ -48,7 +48,12 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
     input,
     isPlan = false,
     skipped,
-  } = spec ? await nextOf(store.read, schedule, run, spec) : {};
+  } = spec && isOfSchedule(schedule, spec) ? await nextOf(store.read, schedule, run, spec) : {};
+  // Schedules leave the other half of the queue to people.
+  const limit = Math.ceil(quotas.queuedJobs / 2);
+  const isFull = async (queries: Queries): Promise<boolean> =>
+    run.queue_class > 0 &&
+    (await countOpenJobs(queries, { owner, status: "QUEUED", limit })) >= limit;
   const end = (reason: string | undefined) =>
     store.write(async (tx) => {
       if (!(await isCurrent(tx, run))) return;
@@ -57,20 +62,20 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
       await saveRun(tx, { ...columnsOf(ended), due_at: null, job_id: run.plan_job_id });
     });
   if (!input) return end(skipped);
+  // Before the job is drafted: a zone may have thousands of runs that wait for room.
+  if (now() - run.moment < patienceMilliseconds && (await isFull(store.read)))
+    return delayRun(context, run);
   const id = uuid();
   const by = scheduleCreator(schedule, run);
   const refused = await queueJobs(context, owner, [{ id, by, input }], async (tx) => {
     if (!(await isCurrent(tx, run))) return undefined;
     const at = now();
-    // Schedules leave the other half of the queue to people.
-    const limit = Math.ceil(quotas.queuedJobs / 2);
-    const isFull =
-      run.queue_class > 0 && (await countOpenJobs(tx, { owner, status: "QUEUED", limit })) >= limit;
-    if (isFull && at - run.moment < patienceMilliseconds) {
+    const isLate = await isFull(tx);
+    if (isLate && at - run.moment < patienceMilliseconds) {
       await saveRun(tx, { ...columnsOf(run), due_at: at + repeatMilliseconds });
       return undefined;
     }
-    if (isFull) {
+    if (isLate) {
       const reason = `half of the jobs that the space may have in its queue (${limit}) have waited for a day`;
       await noteSkipped(tx, schedule, run, reason, at);
       await saveRun(tx, {
@@ -90,7 +95,11 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
   if (refused) await end(refused.message);
 }
 
-/** After a failure of the server. */
+/** A configuration may have left the zone since its run began. */
+const isOfSchedule = ({ spec_id, zone_id }: ScheduleRow, spec: SpecRow): boolean =>
+  spec_id === spec.id || (zone_id !== null && zone_id === spec.zone_id);
+
+/** After a failure of the server, or without room. */
 export async function delayRun({ store, now }: Context, run: RunRow): Promise<void> {
   await store.write(async (tx) => {
     if (await isCurrent(tx, run))
@@ -100,12 +109,14 @@ export async function delayRun({ store, now }: Context, run: RunRow): Promise<vo
 
 async function nextOf(
   read: Queries,
-  { kind }: ScheduleRow,
-  { plan_job_id }: RunRow,
+  { kind, enabled }: ScheduleRow,
+  { plan_job_id, queue_class }: RunRow,
   spec: SpecRow,
 ): Promise<Next> {
   const { id: configuration_id } = spec;
   if (plan_job_id !== null) {
+    // Disabled since, so nothing more is applied, unless a person has asked for this run.
+    if (enabled === 0 && queue_class > 0) return {};
     const plan = await read.first(findJob, { id: plan_job_id });
     if (plan && !hasEnded(plan)) return {};
     const isDue = plan?.status === "SUCCESS" && (await isApplyable(read, plan_job_id));

@@ -9,6 +9,7 @@ import { time } from "../../domain/moments.ts";
 import { nextMoment, spreadFrom, spreadOf } from "../../domain/schedule-times.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
+import { findFact, restoredAt } from "../../store/facts.ts";
 import {
   findDueOwners,
   findDueRuns,
@@ -26,13 +27,15 @@ import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { recordEvent } from "../events/record.ts";
+import { Turns } from "../storage/turns.ts";
 import { findRow, viewSchedule } from "./schedules.ts";
 import { delayRun, noteSkipped, queueRun, scheduleActor, stillOpen } from "./queue-run.ts";
 
 /** How many configurations of a zone get their runs in one transaction. */
-const runsAtOnce = 500;
+const runsAtOnce = 50;
 const schedulesAtOnce = 50;
 const ownersAtOnce = 100;
+const restored = "the server was restored from a backup after this time";
 /** How many jobs of a space are queued before those of the next one. */
 const jobsOfOwner = 5;
 /** After so long a round ends, and the next one goes on. */
@@ -44,6 +47,8 @@ export function scheduleRounds(context: Context, stop: AbortSignal): () => Promi
   let after = "";
   return async () => {
     const until = now() + roundMilliseconds;
+    // The other half is for runs that are due, however many schedules have come.
+    const half = until - roundMilliseconds / 2;
     const goesOn = () => !stop.aborted && now() < until;
     const failures: unknown[] = [];
     const dare = async (work: () => Promise<unknown>, recover: () => Promise<unknown>) => {
@@ -55,11 +60,12 @@ export function scheduleRounds(context: Context, stop: AbortSignal): () => Promi
         await recover();
       }
     };
-    for (let more = true; more && goesOn();) {
+    const turns = new Turns(stop);
+    for (let more = true; more && goesOn() && now() < half;) {
       const due = await store.read.all(findDueSchedules, { now: now(), limit: schedulesAtOnce });
       more = due.length > 0;
       for (const { id } of due)
-        if (goesOn())
+        if (now() < half && (await turns.next()))
           await dare(
             () => comes(context, id),
             () => store.write((tx) => updateSchedule(tx, id, { look_at: now() + minute })),
@@ -98,9 +104,11 @@ const comes = ({ store, now }: Context, id: string): Promise<void> =>
     if (warn_at !== null && warn_at <= at) await announce(tx, schedule, at);
     if (moment === null || moment > at)
       return updateSchedule(tx, id, { warn_at: null, look_at: moment });
+    // What has come since a backup may have run: nothing is repeated after a restore.
+    const isPast = moment <= Number((await findFact(tx, restoredAt)) ?? 0);
     const { window_minutes } = schedule;
     const from = spreadFrom(moment, window_minutes, at);
-    const specs = await specsOf(tx, schedule, schedule.spread_to ?? "");
+    const specs = isPast ? [] : await specsOf(tx, schedule, schedule.spread_to ?? "");
     for (const spec of specs)
       await startRun(tx, schedule, spec, {
         moment,
@@ -117,7 +125,13 @@ const comes = ({ store, now }: Context, id: string): Promise<void> =>
       schedule.cron === null
         ? null
         : nextMoment({ ...schedule, cron: schedule.cron }, Math.max(at, moment));
-    return updateSchedule(tx, id, { moment: next, look_at: next, warn_at: null, spread_to: null });
+    return updateSchedule(tx, id, {
+      moment: next,
+      look_at: next,
+      warn_at: null,
+      spread_to: null,
+      ...(isPast ? { last_at: at, last_job_id: null, last_skipped: restored } : {}),
+    });
   });
 
 async function specsOf(

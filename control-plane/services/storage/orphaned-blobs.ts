@@ -7,6 +7,7 @@ import {
   findUnnoted,
   removeUnnamed,
 } from "../../store/storage/orphaned-blobs.ts";
+import { asSystem } from "../../store/spaces.ts";
 import type { Context } from "../context.ts";
 import type { Turns } from "./turns.ts";
 import { day, hour } from "../../../common/units.ts";
@@ -60,9 +61,12 @@ export async function forget(
   candidates: readonly string[],
 ): Promise<void> {
   if (candidates.length === 0 || (await isBackupRunning(store.read, now()))) return;
-  const unnamed = await store.read.all(findUnnamed, { names: JSON.stringify(candidates) });
-  for (const { blob } of unnamed) await blobs.delete(blob);
-  await store.write((tx) => removeUnnamed(tx, candidates));
+  // As the system: a person does not see what other spaces name.
+  await asSystem(async () => {
+    const unnamed = await store.read.all(findUnnamed, { names: JSON.stringify(candidates) });
+    for (const { blob } of unnamed) await blobs.delete(blob);
+    await store.write((tx) => removeUnnamed(tx, candidates));
+  });
 }
 
 const nameOf = ({ blob }: { blob: string }): string => blob;

@@ -9,6 +9,7 @@ import {
   endAllSignIns,
   findAllUnreleased,
   removeAllAccessTokens,
+  removeDueRuns,
   removeOpenInvitations,
 } from "../../store/storage/restored.ts";
 import { addLock, findLock } from "../../store/states/states.ts";
@@ -52,6 +53,8 @@ export async function settleRestore(context: Context): Promise<number | undefine
       const details = { reason: "restored" };
       await record(tx, { by: system, owner, action: "invitation.revoke", id, name, details }, now);
     }
+    // Runs of schedules that wait: they may have had their job since the backup.
+    await removeDueRuns(tx);
     await removeFact(tx, restorePending);
     await setFact(tx, restoredAt, String(now));
     return jobs.length;

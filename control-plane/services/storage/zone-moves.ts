@@ -11,6 +11,7 @@ import type { Queries } from "../../store/db.ts";
 import { asSystem } from "../../store/spaces.ts";
 import {
   endMove,
+  isCurrentMove,
   isMoving,
   listJobsOfSpec,
   listJobsOfZone,
@@ -45,7 +46,13 @@ export async function refuseMoving(queries: Queries, zone: string): Promise<void
 
 async function finishMove(store: Context["store"], move: ZoneMove, turns: Turns): Promise<void> {
   const { zone, from } = move;
-  const take = (ids: readonly string[]) => store.write((tx) => moveSomeJobs(tx, move, ids));
+  /** False when another process has ended the move. */
+  const take = (ids: readonly string[]) =>
+    store.write(async (tx) => {
+      if (!(await isCurrentMove(tx, move))) return false;
+      await moveSomeJobs(tx, move, ids);
+      return true;
+    });
   // Wherever they ran.
   let after: string | undefined;
   for (;;) {
@@ -57,7 +64,7 @@ async function finishMove(store: Context["store"], move: ZoneMove, turns: Turns)
         const left = page.filter(({ owner_id }) => owner_id === from);
         if (left.length > 0) {
           if (!(await turns.next())) return;
-          await take(left.map(({ id }) => id));
+          if (!(await take(left.map(({ id }) => id)))) return;
         }
         if (page.length < jobsPerTurn) break;
         before = page.at(-1)!.id;
@@ -71,11 +78,13 @@ async function finishMove(store: Context["store"], move: ZoneMove, turns: Turns)
     const page = await store.read.all(listJobsOfZone, { owner: from, zone, limit: jobsPerTurn });
     if (page.length > 0) {
       if (!(await turns.next())) return;
-      await take(page.map(({ id }) => id));
+      if (!(await take(page.map(({ id }) => id)))) return;
     }
     if (page.length < jobsPerTurn) break;
   }
-  await store.write((tx) => endMove(tx, zone));
+  await store.write(async (tx) => {
+    if (await isCurrentMove(tx, move)) await endMove(tx, zone);
+  });
 }
 
 /** Ids are UUIDs in small letters. */

@@ -33,6 +33,20 @@ export const findSessionsAt = (
   return query.execute();
 };
 
+/** Whether the provider of an account has said lately that a session of it goes on. */
+export const findAnswered = statement<
+  { host: string; subject: string; since: number },
+  { id: string }
+>((db, { host, subject, since }) =>
+  db
+    .selectFrom("provider_sessions")
+    .select("id")
+    .where("host", "=", host)
+    .where("subject", "=", subject)
+    .where("answered_at", ">", since)
+    .limit(1),
+);
+
 /** Reserves the next question: of concurrent calls, one gets a row. */
 export const takeTurn = statement<{ id: string; before: number; now: number }, { id: string }>(
   (db, { id, before, now }) =>
@@ -51,6 +65,11 @@ export async function updateProviderSession(
 ): Promise<void> {
   await sql.updateTable("provider_sessions").set(change).where("id", "=", id).execute();
 }
+
+export const listSealedSessions = ({
+  sql,
+}: Queries): Promise<Pick<ProviderSessionRow, "id" | "id_token" | "refresh_token">[]> =>
+  sql.selectFrom("provider_sessions").select(["id", "id_token", "refresh_token"]).execute();
 
 /** Ends its logins, and device logins that were approved and not used yet. Returns the logins. */
 export async function endLoginsFrom(

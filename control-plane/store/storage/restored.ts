@@ -34,6 +34,11 @@ export const removeOpenInvitations = ({
     .returning(["id", "space_id", "email"])
     .execute();
 
+/** Runs of schedules that wait for their time. */
+export async function removeDueRuns({ sql: db }: Queries): Promise<void> {
+  await db.deleteFrom("schedule_runs").where("due_at", "is not", null).execute();
+}
+
 /** Links, codes and registration tokens too: they may have been ended or used. */
 export async function endAllSignIns(
   { sql: db }: Queries,

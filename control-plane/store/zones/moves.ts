@@ -178,6 +178,17 @@ export async function listUnfinishedMoves({ sql: db }: Queries): Promise<ZoneMov
 export const isMoving = async (queries: Queries, zone: string): Promise<boolean> =>
   (await findFact(queries, zoneMovesFrom + zone)) !== undefined;
 
+/** Whether a move is the one that goes on: the zone may have been moved again. */
+export async function isCurrentMove(tx: Queries, { zone, from, to }: ZoneMove): Promise<boolean> {
+  if ((await findFact(tx, zoneMovesFrom + zone)) !== from) return false;
+  const row = await tx.sql
+    .selectFrom("zones")
+    .select("owner_id")
+    .where("id", "=", zone)
+    .executeTakeFirst();
+  return row?.owner_id === to;
+}
+
 export const endMove = (tx: Queries, zone: string): Promise<void> =>
   removeFact(tx, zoneMovesFrom + zone);
 

@@ -38,6 +38,10 @@ const unrecorded: Record<string, string> = {
   "POST /api/events/:id": "an event of a code host, which changes only when the host is asked next",
   "POST /api/cli/connections/:id/check": "changes nothing; it asks the host",
   "POST /api/cli/connections/:id/webhooks": "changes something at the host, which records it",
+  "POST /api/auth/:provider/backchannel-logout":
+    "each login that it ends has an entry (people/provider-sessions.test.ts)",
+  "POST /api/cli/configurations/:name/check-drift":
+    "queues a job, which is recorded as any other (drift/drift.test.ts)",
   "POST /api/cli/notifications/:id/test": "changes nothing; its delivery is listed",
   "POST /api/cli/notifications/:id/deliveries/:delivery_id/redeliver":
     "changes nothing; the delivery says when it was sent",

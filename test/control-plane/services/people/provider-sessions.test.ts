@@ -1,6 +1,7 @@
 /** Sign-in with the OpenID Connect provider of a company, and what ends it. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { mayStay } from "../../../../control-plane/services/people/admission.ts";
 import { signInRule } from "../../../../control-plane/domain/sign-in-allow.ts";
 import { ask, readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
@@ -215,6 +216,25 @@ describe("a session at the provider", () => {
       '{"reason":"refused_by_provider"}',
       '{"reason":"refused_by_provider"}',
     ]);
+  });
+
+  test("permits a person only while it goes on, also logins that came from elsewhere", async () => {
+    const { subject } = person({ groups: ["engineers"] });
+    allow("oidc:group/engineers");
+    const { headers } = await enter();
+    const { user_id } = await readRow(plane, "accounts", { subject });
+    expect(await mayStay(plane.context, user_id)).toBe(true);
+    company.people.delete(subject);
+    await wait(subject, 16 * minute);
+    expect(await staysIn(headers)).toBe(false);
+    expect(await mayStay(plane.context, user_id)).toBe(false);
+  });
+
+  test("that was not used for days goes on when the provider says so", async () => {
+    const { subject } = person();
+    const { headers } = await enter();
+    await wait(subject, 72 * hour);
+    expect(await staysIn(headers)).toBe(true);
   });
 
   test("goes on for a day without an answer", async () => {

@@ -78,7 +78,7 @@ describe("a one-time link", () => {
 
   test("is not used up by a HEAD request", async () => {
     const link = await newLink(plane, "ada@example.com");
-    expect((await ask(plane, "HEAD", link)).status).toBe(404);
+    expect((await ask(plane, "HEAD", link)).status).toBe(405);
     expect((await ask(plane, "GET", link)).status).toBe(303);
   });
 

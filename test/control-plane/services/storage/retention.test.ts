@@ -102,7 +102,7 @@ test("a running server removes expired rows and files by its settings, and reade
     400,
     expect.objectContaining({
       code: "invalid_plan",
-      detail: expect.stringContaining("plan again"),
+      detail: expect.stringContaining("Plan again"),
     }),
   ]);
   const { state_versions: left } = await client.call("listStateVersions", {
