@@ -54,6 +54,7 @@ const reasons: readonly [RegExp, string][] = [
     /^windlass (connections|pull-requests|configurations follow)\b/,
     "needs a code host: test/cli/connections/connections.process.test.ts",
   ],
+  [/^windlass drift\b/, "needs a deployment that has drifted: test/acceptance/drift.test.ts"],
   [
     /^windlass notifications\b/,
     "needs a receiver: test/cli/notifications/notifications.process.test.ts",
