@@ -9,6 +9,7 @@ import {
 } from "../../../protocol/notifications.ts";
 import { time } from "../../domain/moments.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { UnreadableError } from "../../domain/secret-box.ts";
 import { mayDo } from "../../domain/roles.ts";
 import { DestinationError } from "../../outbound/destinations.ts";
 import { findSpec } from "../../store/configurations/configurations.ts";
@@ -265,10 +266,20 @@ async function checkName(tx: Queries, owner: string, name: string): Promise<void
     throw new RefusalError("name_taken", `the notification rule "${name}" already exists`);
 }
 
+/** Undefined after a restore without the key that sealed it: the rule can still be seen and deleted. */
+function readUrl(context: Context, row: RuleRow): string | undefined {
+  try {
+    return openSecrets(context, row).url;
+  } catch (error) {
+    if (error instanceof UnreadableError) return undefined;
+    throw error;
+  }
+}
+
 async function view(context: Context, user: UserCaller, row: RuleRow): Promise<Notification> {
   const last = await context.store.read.first(findLastDelivery, { rule: row.id });
   const isShown = row.kind === "webhook" && mayDo(user, "configure");
-  const url = isShown ? openSecrets(context, row).url : undefined;
+  const url = isShown ? readUrl(context, row) : undefined;
   return {
     id: row.id,
     name: row.name,

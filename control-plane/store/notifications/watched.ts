@@ -10,12 +10,18 @@ const selected = (owner: string, type: string) => {
     and (instr(rule.events, ${sql.lit(`"${type}"`)}) > 0 or instr(rule.events, ${sql.lit(prefix)}) > 0)`;
 };
 
-const isWanted = (owner: string, type: string) => sql`exists (
-  select 1 from notification_rules as rule indexed by notification_rules_owner where ${selected(owner, type)})`;
+/** `about`: which of these rules may be told; else what no rule is told of is found again and again. */
+const isWanted = (owner: string, type: string, about: ReturnType<typeof sql>) => sql`exists (
+  select 1 from notification_rules as rule indexed by notification_rules_owner
+  where ${selected(owner, type)} and ${about})`;
 
 const isTold = (owner: string, once: ReturnType<typeof sql>) => sql`exists (
   select 1 from events indexed by events_once
   where events.owner_id = ${sql.ref(owner)} and events.once is not null and events.once = ${once})`;
+
+const ofSpec = sql`(rule.spec_id is null or rule.spec_id = specs.id)
+  and (rule.zone_id is null or rule.zone_id = specs.zone_id)`;
+const ofSpace = sql`rule.spec_id is null and rule.zone_id is null`;
 
 /** Jobs that have waited longer than a rule says, by that rule. */
 export const findStalled = statement<{ now: number; limit: number }, { rule: string; job: string }>(
@@ -41,7 +47,7 @@ export const findUntoldLocks = statement<
   const query = sql`select specs.id as spec, specs.owner_id as owner, state_locks.lock_id, state_locks.created_at
     from state_locks cross join jobs cross join specs
     where jobs.id = state_locks.job_id and jobs.released_at is not null and specs.id = state_locks.spec_id
-      and ${isWanted("specs.owner_id", "state.locked_without_job")}
+      and ${isWanted("specs.owner_id", "state.locked_without_job", ofSpec)}
       and not ${isTold("specs.owner_id", sql`'locked ' || state_locks.lock_id`)}
     limit ${limit}`;
   return { compile: () => query.compile(db) };
@@ -57,7 +63,7 @@ export const findExpiringTokens = statement<
     where access_tokens.expires_at > cast(${now} as bigint)
       and access_tokens.expires_at <= cast(${now} as bigint) + cast(${period} as bigint)
       and access_tokens.created_at < access_tokens.expires_at - cast(${period} as bigint)
-      and ${isWanted("access_tokens.owner_id", "token.expires")}
+      and ${isWanted("access_tokens.owner_id", "token.expires", ofSpace)}
       and not ${isTold("access_tokens.owner_id", sql`'token ' || access_tokens.id || ' ' || cast(cast(${days} as integer) as text)`)}
     limit ${limit}`;
   return { compile: () => query.compile(db) };
