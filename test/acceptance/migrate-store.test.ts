@@ -93,7 +93,9 @@ async function fillSource(): Promise<void> {
     if (["schema_version", "facts"].includes(name)) continue;
     const columns = file.pragma(`table_info(${name})`) as { name: string; type: string }[];
     const values = columns.map((column) => {
-      if (name === "variable_set_attachments" && column.name === "zone_id") return null;
+      // Of a zone or of a configuration.
+      if (["schedules", "variable_set_attachments"].includes(name) && column.name === "zone_id")
+        return null;
       if (column.name === "definition_id") return null;
       if (column.name === "blob" && blobs.has(name)) return blobs.get(name);
       return column.type.toLowerCase() === "text" ? (json[column.name] ?? "1") : 1;
