@@ -1,4 +1,5 @@
 /** GitHub and Bitbucket have fixed endpoints, all others discovery. */
+import { compactVerify } from "jose";
 import * as client from "openid-client";
 import type { Claims } from "../../domain/oidc-claims.ts";
 import {
@@ -11,6 +12,7 @@ import {
 import type { SignInRule } from "../../domain/sign-in-allow.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { askProvider, unavailable } from "./provider-http.ts";
+import { algorithms, keysOf } from "./provider-keys.ts";
 
 export interface ProviderTokens {
   readonly access_token: string;
@@ -103,12 +105,14 @@ export const exchangeCode = (
 ): Promise<ProviderTokens> =>
   requestTokens(async () => {
     const config = await configurationOf(name, settings);
-    return client.authorizationCodeGrant(config, returned, {
+    const tokens = await client.authorizationCodeGrant(config, returned, {
       expectedState: state,
       pkceCodeVerifier: verifier,
       idTokenExpected: isDiscovered(name),
       ...(nonce === undefined ? {} : { expectedNonce: nonce }),
     });
+    if (isOidc(name)) await checkSignature(settings, config, tokens.id_token);
+    return tokens;
   });
 
 export const refreshGrant = (
@@ -131,7 +135,9 @@ export async function renew(
 ): Promise<ProviderTokens | "refused"> {
   try {
     const config = await configurationOf(name, settings);
-    return tokensOf(await client.refreshTokenGrant(config, refreshToken));
+    const tokens = await client.refreshTokenGrant(config, refreshToken);
+    await checkSignature(settings, config, tokens.id_token);
+    return tokensOf(tokens);
   } catch (error) {
     if (error instanceof RefusalError) throw error;
     if (error instanceof client.ResponseBodyError && error.error === "invalid_grant")
@@ -139,6 +145,27 @@ export async function renew(
     throw unavailable((error as Error).message);
   }
 }
+
+/**
+ * Checks the signature of an ID token, although it came over a connection of our own. Its claims are
+ * checked by the client, which does not fetch keys again right after it has fetched them.
+ */
+async function checkSignature(
+  settings: ProviderSettings,
+  config: client.Configuration,
+  token: string | undefined,
+): Promise<void> {
+  const { jwks_uri } = config.serverMetadata();
+  if (token === undefined) return;
+  if (jwks_uri === undefined) throw unavailable("it publishes no keys");
+  await compactVerify(token, keysOf(settings, jwks_uri, keyFetch(settings)), { algorithms });
+}
+
+/** How keys are fetched, with the limits of every request to a provider. */
+export const keyFetch =
+  (settings: ProviderSettings): Parameters<typeof keysOf>[2] =>
+  (url, { method, headers }) =>
+    fetchOf(settings)(url, { method, headers, body: undefined, redirect: "manual" });
 
 /** What discovery says of an OpenID Connect provider. Throws `provider_unavailable`. */
 export const discovered = async (name: OidcName, settings: ProviderSettings) =>
@@ -166,7 +193,10 @@ async function requestTokens(
   } catch (error) {
     if (error instanceof RefusalError) throw error;
     if (error instanceof client.ResponseBodyError && error.status < 500)
-      throw new RefusalError("provider_token_rejected", `The provider says: ${error.error}`);
+      throw new RefusalError(
+        "provider_token_rejected",
+        `The provider says: ${error.error}${error.error_description === undefined ? "" : ` (${error.error_description.slice(0, 200)})`}`,
+      );
     if (error instanceof client.WWWAuthenticateChallengeError)
       throw new RefusalError("provider_token_rejected");
     throw unavailable((error as Error).message);
@@ -210,16 +240,13 @@ async function configure(
   const ask = fetchOf(settings);
   if (isDiscovered(name)) {
     try {
-      const config = await client.discovery(
+      return await client.discovery(
         new URL(host),
         clientId,
         undefined,
         authenticationOf(name, clientSecret),
         { execute: insecure, [client.customFetch]: ask },
       );
-      // Checks the signatures of ID tokens too, although they come over a connection of our own.
-      if (isOidc(name)) client.enableNonRepudiationChecks(config);
-      return config;
     } catch (error) {
       throw error instanceof RefusalError ? error : unavailable((error as Error).message);
     }
@@ -256,7 +283,7 @@ const authenticationOf =
   };
 
 /** undici's client with the interface of `fetch`, with limits. */
-export const fetchOf =
+const fetchOf =
   (settings: ProviderSettings): client.CustomFetch =>
   async (url, { method, headers, body }) => {
     const answer = await askProvider(settings, url, {

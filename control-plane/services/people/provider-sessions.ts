@@ -2,7 +2,7 @@
  * Sessions at OpenID Connect providers. Logins that came from one end with it: when the provider
  * refuses to renew it, reports its logout, or gives no answer for too long.
  */
-import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify, type JWTPayload } from "jose";
+import { decodeJwt, jwtVerify, type JWTPayload } from "jose";
 import { v7 as uuid } from "uuid";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { minute } from "../../../common/units.ts";
@@ -31,7 +31,8 @@ import {
 } from "../../store/people/provider-sessions.ts";
 import { record, system } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { discovered, fetchOf, renew, type ProviderTokens } from "./oauth-client.ts";
+import { discovered, keyFetch, renew, type ProviderTokens } from "./oauth-client.ts";
+import { algorithms, keysOf } from "./provider-keys.ts";
 import { oidcPerson } from "./provider-person.ts";
 
 /** After a question without an answer, the next one waits this long. */
@@ -226,10 +227,10 @@ async function verifyLogoutToken(
     throw new RefusalError("provider_unavailable", "The provider publishes no keys");
   let claims: JWTPayload;
   try {
-    const verified = await jwtVerify(token, keysOf(settings, jwks_uri), {
+    const verified = await jwtVerify(token, keysOf(settings, jwks_uri, keyFetch(settings)), {
       issuer,
       audience: settings.clientId,
-      algorithms: ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"],
+      algorithms,
       currentDate: new Date(context.now()),
       maxTokenAge: logoutSeconds,
       clockTolerance: 60,
@@ -249,27 +250,6 @@ async function verifyLogoutToken(
   if (claims.sub === undefined && typeof claims["sid"] !== "string")
     throw refuse("it names neither a session nor a person");
   return claims;
-}
-
-const keySets = new WeakMap<ProviderSettings, ReturnType<typeof createRemoteJWKSet>>();
-
-/** An unknown key is asked for at most once a minute. */
-function keysOf(settings: ProviderSettings, address: string) {
-  const known = keySets.get(settings);
-  if (known) return known;
-  const made = createRemoteJWKSet(new URL(address), {
-    cooldownDuration: minute,
-    timeoutDuration: settings.timeoutMilliseconds,
-    [customFetch]: (url, { method, headers }) =>
-      fetchOf(settings)(url, {
-        method,
-        headers: Object.fromEntries(headers),
-        body: undefined,
-        redirect: "manual",
-      }),
-  });
-  keySets.set(settings, made);
-  return made;
 }
 
 /** Returns how many sessions changed. A token that no key opens stays unchanged. */

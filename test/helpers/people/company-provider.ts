@@ -15,18 +15,33 @@ export interface CompanyProvider {
   isDown: boolean;
   /** How often the token endpoint was asked. */
   asked: number;
+  /** Makes a new key, which signs forged tokens and logout tokens at once. */
+  rotate(): Promise<void>;
   /** A logout token with these claims, signed with the provider's key. */
   logoutToken(claims: JWTPayload, header?: { typ?: string }): Promise<string>;
   close(): Promise<void>;
 }
 
 export async function startCompanyProvider(redirect_uri: string): Promise<CompanyProvider> {
-  const keys = await generateKeyPair("RS256", { extractable: true });
-  const key = { ...(await exportJWK(keys.privateKey)), kid: "first", use: "sig", alg: "RS256" };
-  const sign = (claims: JWTPayload, typ?: string) =>
-    new SignJWT(claims)
-      .setProtectedHeader({ alg: "RS256", kid: "first", ...(typ === undefined ? {} : { typ }) })
-      .sign(keys.privateKey);
+  const keys: { kid: string; pair: Awaited<ReturnType<typeof generateKeyPair>> }[] = [];
+  const rotate = async () => {
+    const pair = await generateKeyPair("RS256", { extractable: true });
+    keys.push({ kid: `key-${keys.length}`, pair });
+  };
+  await rotate();
+  const jwk = async ({ kid, pair }: (typeof keys)[number], which: "publicKey" | "privateKey") => ({
+    ...(await exportJWK(pair[which])),
+    kid,
+    use: "sig",
+    alg: "RS256",
+  });
+  const key = await jwk(keys[0]!, "privateKey");
+  const sign = (claims: JWTPayload, typ?: string) => {
+    const { kid, pair } = keys.at(-1)!;
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: "RS256", kid, ...(typ === undefined ? {} : { typ }) })
+      .sign(pair.privateKey);
+  };
   const state = {
     people: new Map<string, Readonly<Record<string, unknown>>>(),
     subject: "",
@@ -82,6 +97,10 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
     };
     return (incoming, response) => {
       if (incoming.url?.startsWith("/interaction/")) return void interact(incoming, response);
+      if (incoming.url === "/jwks")
+        return void Promise.all(keys.map((one) => jwk(one, "publicKey"))).then((all) =>
+          sendJson(response, { keys: all }),
+        );
       if (incoming.url === "/token") {
         state.asked += 1;
         if (state.isDown) return sendJson(response, { error: "temporarily_unavailable" }, 503);
@@ -107,6 +126,7 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
 
   return Object.assign(state, {
     url,
+    rotate,
     logoutToken: (claims: JWTPayload, { typ = "logout+jwt" }: { typ?: string } = {}) =>
       sign(claims, typ),
     close,

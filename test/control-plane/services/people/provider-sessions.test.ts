@@ -162,6 +162,14 @@ describe("a sign-in", () => {
     expect(await readRows(plane, "accounts", { subject })).toEqual([]);
   });
 
+  test("works right after the provider has got a new key", async () => {
+    person();
+    expect((await enter()).status).toBe(200);
+    await company.rotate();
+    company.forge = (claims) => claims;
+    expect((await enter()).status).toBe(200);
+  });
+
   test("says why there are no groups when the provider leaves them out", async () => {
     person({ _claim_names: { groups: "src1" } });
     const { text } = await enter();
