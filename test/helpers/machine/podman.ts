@@ -16,7 +16,7 @@ import { lackOfProgram } from "../project/tools.ts";
 
 /** Why no container can be started here, or these programs not; undefined: they can. */
 export function lackOfEngine(...programs: readonly string[]): string | undefined {
-  const lack = lackOfProgram("podman", "debootstrap", "flock", ...programs);
+  const lack = lackOfProgram("podman", "runc", "debootstrap", "flock", ...programs);
   const why = lack ?? (process.getuid?.() === 0 ? undefined : "the tests start it as root");
   return why && `needs a container engine (${why})`;
 }
@@ -30,13 +30,17 @@ export async function podman(...args: readonly string[]): Promise<string> {
   return `${stdout}\n${stderr}`.trim();
 }
 
-/** For machines without systemd, or with a limit of descriptors below podman's own. */
+/**
+ * For machines without systemd, with cgroups of both versions, which crun refuses, or with a limit
+ * of descriptors below podman's own.
+ */
 const configuration = `
 [containers]
 default_ulimits = ["nofile=16384:16384", "nproc=4096:4096"]
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+runtime = "runc"
 [network]
 network_backend = "netavark"
 `;
