@@ -3,6 +3,9 @@ import { Type } from "typebox";
 import { kibibyte } from "../common/units.ts";
 import { endpoint } from "./endpoint.ts";
 
+/** The form of a back-channel logout, in bytes: a token with a few claims. */
+export const logoutBytesLimit = 64 * kibibyte;
+
 export const signInEndpoints = {
   startSignIn: endpoint("GET /api/auth/login/{provider}", {
     summary: "Send the browser to a provider to sign in",
@@ -65,7 +68,7 @@ export const signInEndpoints = {
     },
     bytes: "request",
     media: "application/x-www-form-urlencoded",
-    bodyLimit: 64 * kibibyte,
+    bodyLimit: logoutBytesLimit,
     status: 200,
     refusals: ["invalid_request", "not_found", "provider_unavailable"],
   }),

@@ -34,12 +34,7 @@ export function peopleRoutes(context: Context) {
       for (const limit of limits) limit.check();
       return exchangeDeviceLogin(context, body, request, limits);
     },
-    endByProvider: async ({ params, body }) => {
-      const parts: Uint8Array[] = [];
-      for await (const part of body) parts.push(part);
-      const token = new URLSearchParams(Buffer.concat(parts).toString()).get("logout_token");
-      await endByProvider(context, params.provider, token ?? "");
-    },
+    endByProvider: ({ params, body }) => endByProvider(context, params.provider, body),
     refreshTokens: ({ body, request }) => refreshTokens(context, body.refresh_token, request),
     createAccessToken: ({ caller, body }) => createAccessToken(context, caller, body),
     listAccessTokens: async ({ caller }) =>

@@ -16,6 +16,7 @@ import {
 import { findFollowed, forgetComment, hintLook } from "../../store/connections/follows.ts";
 import { setPusher } from "../../store/connections/polls.ts";
 import type { Context } from "../context.ts";
+import { wholeBody } from "../whole-body.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../refusal-limit.ts";
 import { commandIn } from "./comment-commands.ts";
 import { openSecrets, webhookSecrets } from "./secrets.ts";
@@ -47,7 +48,7 @@ export async function receiveEvent(
     limit.count();
     throw notFound("connection");
   }
-  const content = await wholeOf(body);
+  const content = await wholeBody(body, eventBytesLimit);
   const kind = eventKinds[row.kind];
   const secrets = webhookSecrets(openSecrets(context, row), context.now());
   if (!kind.isSigned(headers, content, secrets)) {
@@ -92,21 +93,6 @@ function jsonOf(content: Buffer): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of body) {
-    size += part.length;
-    if (size > eventBytesLimit)
-      throw new RefusalError(
-        "payload_too_large",
-        `the body may have at most ${eventBytesLimit} bytes`,
-      );
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 export const forgetEvents = ({ store, now }: Context): Promise<void> =>

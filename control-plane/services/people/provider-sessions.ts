@@ -6,6 +6,7 @@ import { decodeJwt, jwtVerify, type JWTPayload } from "jose";
 import { v7 as uuid } from "uuid";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { minute } from "../../../common/units.ts";
+import { logoutBytesLimit } from "../../../protocol/sign-in.ts";
 import {
   accountsOf,
   isOidc,
@@ -31,6 +32,7 @@ import {
 } from "../../store/people/provider-sessions.ts";
 import { record, system } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
+import { wholeBody } from "../whole-body.ts";
 import { discovered, keyFetch, renew, type ProviderTokens } from "./oauth-client.ts";
 import { algorithms, keysOf } from "./provider-keys.ts";
 import { oidcPerson } from "./provider-person.ts";
@@ -191,9 +193,15 @@ export async function logoutAddress(context: Context, login: string): Promise<st
  * Back-channel logout (OpenID Connect Back-Channel Logout 1.0): ends the logins of the session that
  * the token names, or all of the person there. Throws 400 for a token that is not valid.
  */
-export async function endByProvider(context: Context, name: string, token: string): Promise<void> {
+export async function endByProvider(
+  context: Context,
+  name: string,
+  body: AsyncIterable<Uint8Array>,
+): Promise<void> {
   const settings = isOidc(name) ? context.providers[name] : undefined;
   if (!isOidc(name) || !settings) throw notFound("sign-in provider on this server");
+  const form = new URLSearchParams((await wholeBody(body, logoutBytesLimit)).toString());
+  const token = form.get("logout_token") ?? "";
   const claims = await verifyLogoutToken(context, name, settings, token);
   const { host } = accountsOf(name, settings);
   const { sub: subject, jti } = claims;

@@ -296,6 +296,16 @@ describe("a back-channel logout", () => {
     expect(await isIn(second.headers)).toBe(false);
   });
 
+  test("refuses a body beyond 64 KiB, also of a length that is not declared", async () => {
+    const pieces = async function* () {
+      for (let sent = 0; sent < 80; sent += 1) yield Buffer.alloc(1024, "x");
+    };
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const path = "/api/auth/oidc/backchannel-logout";
+    for (const body of [pieces(), "x".repeat(80 * 1024)])
+      expect((await ask(plane, "POST", path, { body, headers })).status).toBe(413);
+  });
+
   test("refuses what is no valid logout token of this provider", async () => {
     const { subject } = person();
     const { headers } = await enter();
