@@ -1,6 +1,6 @@
 /** GitLab: gitlab.com and self-managed, by a personal, group or project access token. */
-import { createHmac } from "node:crypto";
 import { equalSecrets } from "../../common/equal-secrets.ts";
+import { signatureOf } from "../../common/standard-webhooks.ts";
 import { Type, type Static } from "typebox";
 import {
   pushOf,
@@ -71,7 +71,7 @@ export const gitlabEvents: EventKind = {
 const isToken = (given: string | undefined, secrets: readonly string[]): boolean =>
   given !== undefined && secrets.some((one) => equalSecrets(given, one));
 
-/** The scheme of newer servers: https://www.standardwebhooks.com. */
+/** The scheme of newer servers. */
 function isSignedStandard(
   headers: Parameters<EventKind["isSigned"]>[0],
   body: Buffer,
@@ -87,8 +87,7 @@ function isSignedStandard(
     .filter((one) => one.startsWith("v1,"))
     .map((one) => one.slice(3));
   return secrets.some((secret) => {
-    const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
-    const right = createHmac("sha256", key).update(`${id}.${time}.`).update(body).digest("base64");
+    const right = signatureOf(secret, { id, time, body });
     return given.some((one) => equalSecrets(one, right));
   });
 }

@@ -26,7 +26,7 @@ import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { openSecrets, sealSecrets, type SealedSecrets } from "./secrets.ts";
+import { openSecrets, sealRotated, sealSecrets, type SealedSecrets } from "./secrets.ts";
 
 /** How many connections a space may have: each is asked for as long as it exists. */
 const connectionsLimit = 50;
@@ -161,14 +161,8 @@ export async function rotateSecret(
   const webhook_secret = newToken("wlwh");
   await context.store.write(async (tx) => {
     const row = await findRow(tx, user, id);
-    const { webhook_secret: old, ...rest } = openSecrets(context, row);
     const at = context.now();
-    const secrets = sealSecrets(context, row.id, {
-      ...rest,
-      webhook_secret,
-      old_webhook_secret: old,
-      old_until: String(at + overlap_seconds * 1000),
-    });
+    const secrets = sealRotated(context, row, webhook_secret, at + overlap_seconds * 1000);
     await updateRow(tx, row.id, { secrets, updated_at: at });
     const target = { id: row.id, name: row.name };
     await recordOwn(tx, user, { action: "connection.rotate_secret", ...target }, at);

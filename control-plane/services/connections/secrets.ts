@@ -43,6 +43,18 @@ export function openSecrets(
   );
 }
 
+/** Seals a new webhook secret. The one before holds until this time, in epoch milliseconds. */
+export function sealRotated(
+  context: Pick<Context, "box">,
+  row: { readonly id: string; readonly secrets: string },
+  webhook_secret: string,
+  until: number,
+): string {
+  const { webhook_secret: old, ...rest } = openSecrets(context, row);
+  const rotated = { webhook_secret, old_webhook_secret: old, old_until: String(until) };
+  return sealSecrets(context, row.id, { ...rest, ...rotated });
+}
+
 /** The webhook secrets that hold now. */
 export function webhookSecrets(
   { webhook_secret, old_webhook_secret, old_until }: WebhookSecrets,

@@ -32,7 +32,12 @@ import { findZone } from "../../store/zones/zones.ts";
 import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
-import { openSecrets, sealSecrets, type SealedSecrets } from "../connections/secrets.ts";
+import {
+  openSecrets,
+  sealRotated,
+  sealSecrets,
+  type SealedSecrets,
+} from "../connections/secrets.ts";
 import type { Context } from "../context.ts";
 import { viewDelivery } from "./views.ts";
 
@@ -177,14 +182,8 @@ export async function rotateSecret(
     const row = await findRow(tx, user, id);
     if (row.kind !== "webhook")
       throw invalid("id", "must be a rule of the kind webhook: only webhooks are signed");
-    const { webhook_secret: old, ...rest } = openSecrets(context, row);
     const at = context.now();
-    const secrets = sealSecrets(context, row.id, {
-      ...rest,
-      webhook_secret: secret,
-      old_webhook_secret: old,
-      old_until: String(at + overlap_seconds * 1000),
-    });
+    const secrets = sealRotated(context, row, secret, at + overlap_seconds * 1000);
     await updateRow(tx, row.id, { secrets, updated_at: at });
     const target = { id: row.id, name: row.name };
     await recordOwn(tx, user, { action: "notification.rotate_secret", ...target }, at);

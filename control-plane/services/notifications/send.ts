@@ -1,5 +1,5 @@
 /** One attempt to send one event to where a rule leads. */
-import { createHmac } from "node:crypto";
+import { signatureOf } from "../../../common/standard-webhooks.ts";
 import { second } from "../../../common/units.ts";
 import type { NotificationEvent } from "../../../protocol/notification-events.ts";
 import { DestinationError } from "../../outbound/destinations.ts";
@@ -93,14 +93,13 @@ function signature(
   body: string,
   now: number,
 ): Record<string, string> {
-  const timestamp = String(Math.floor(now / second));
-  const signatures = webhookSecrets(secrets, now).map((secret) => {
-    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-    return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
-  });
+  const time = String(Math.floor(now / second));
+  const signatures = webhookSecrets(secrets, now).map(
+    (secret) => `v1,${signatureOf(secret, { id, time, body })}`,
+  );
   return {
     "webhook-id": id,
-    "webhook-timestamp": timestamp,
+    "webhook-timestamp": time,
     "webhook-signature": signatures.join(" "),
   };
 }
