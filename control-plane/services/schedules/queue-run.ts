@@ -7,7 +7,7 @@ import { findSpec, type SpecRow } from "../../store/configurations/configuration
 import type { Queries } from "../../store/db.ts";
 import { findJob, findStartedBefore } from "../../store/jobs/jobs.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
-import { findRun, saveRun, type RunRow } from "../../store/schedules/rounds.ts";
+import { findRun, postponeRuns, saveRun, type RunRow } from "../../store/schedules/rounds.ts";
 import {
   findAnySchedule,
   updateSchedule,
@@ -62,9 +62,13 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
       await saveRun(tx, { ...columnsOf(ended), due_at: null, job_id: run.plan_job_id });
     });
   if (!input) return end(skipped);
-  // Before the job is drafted: a zone may have thousands of runs that wait for room.
-  if (now() - run.moment < patienceMilliseconds && (await isFull(store.read)))
-    return delayRun(context, run);
+  // Before the job is drafted, and all at once: a zone may have thousands of runs that wait for room.
+  const at = now();
+  const since = at - patienceMilliseconds;
+  if (run.moment > since && (await isFull(store.read))) {
+    const runs = { owner, now: at, since, until: at + repeatMilliseconds };
+    return void (await store.write((tx) => tx.run(postponeRuns, runs)));
+  }
   const id = uuid();
   const by = scheduleCreator(schedule, run);
   const refused = await queueJobs(context, owner, [{ id, by, input }], async (tx) => {
@@ -99,7 +103,7 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
 const isOfSchedule = ({ spec_id, zone_id }: ScheduleRow, spec: SpecRow): boolean =>
   spec_id === spec.id || (zone_id !== null && zone_id === spec.zone_id);
 
-/** After a failure of the server, or without room. */
+/** After a failure of the server. */
 export async function delayRun({ store, now }: Context, run: RunRow): Promise<void> {
   await store.write(async (tx) => {
     if (await isCurrent(tx, run))

@@ -71,6 +71,23 @@ export const dropDueRuns = statement<{ schedule: string }>((db, { schedule }) =>
     .where("plan_job_id", "is", null),
 );
 
+/** Lets the due runs of a space that no person has asked for, and whose time came after `since`, wait. */
+export const postponeRuns = statement<{
+  owner: string;
+  now: number;
+  since: number;
+  until: number;
+}>((db, { owner, now, since, until }) =>
+  db
+    .updateTable("schedule_runs")
+    .set({ due_at: until })
+    .where("owner_id", "=", owner)
+    .where("due_at", "is not", null)
+    .where("due_at", "<=", now)
+    .where("queue_class", ">", 0)
+    .where("moment", ">", since),
+);
+
 /**
  * The spaces after this one that have due runs, in their order: from one to the next by the index, so
  * a space with many runs costs no more than one with few.
