@@ -67,7 +67,7 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
   const since = at - patienceMilliseconds;
   if (run.moment > since && (await isFull(store.read))) {
     const runs = { owner, now: at, since, until: at + repeatMilliseconds };
-    return void (await store.write((tx) => tx.run(postponeRuns, runs)));
+    return store.write((tx) => tx.run(postponeRuns, runs));
   }
   const id = uuid();
   const by = scheduleCreator(schedule, run);
