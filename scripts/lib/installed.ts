@@ -9,11 +9,13 @@ export const installed = [
   "@fastify/swagger-ui",
   "ansi-sequence-parser",
   "better-sqlite3",
+  "nodemailer",
   "openid-client",
   "openpgp",
   "pg",
   "pino-pretty",
   "string-width",
+  "tar",
 ];
 
 /** What client and agent find at run time: all that the npm package does not bundle. */
