@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Timestamp, Uuid } from "./fields.ts";
 import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
+import { claimedFields } from "./identity-fields.ts";
 import { JobFailure } from "./job-failure.ts";
 import { UnknownValues } from "./made-known.ts";
 import { PlanOptions } from "./plan-options.ts";
@@ -17,9 +18,13 @@ export const logBodyLimit = 8 * 1024 * 1024;
 /** Limit of the text of all chunks of one post together, in bytes of UTF-8. */
 export const logTextLimit = 1024 * 1024;
 
+/**
+ * What the job acts as. A PLAN gets the principal of plans as the ordinary one too. With another
+ * provider than `aws`, the runner asks for tokens of `audience`.
+ */
 export const CloudIdentityCredentials = Type.Object({
   provider: Type.String(),
-  role_arn: Type.Optional(Type.String()),
+  ...claimedFields,
   external_id: Type.Optional(Type.String()),
 });
 export type CloudIdentityCredentials = Static<typeof CloudIdentityCredentials>;

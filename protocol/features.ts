@@ -6,6 +6,10 @@ export const features = [
   "backend_config",
   "debug",
   "exclude",
+  "identity_aws_web_identity",
+  "identity_azure",
+  "identity_gcp",
+  "identity_vault",
   "merge",
   "plan_digest",
   "plan_options",
@@ -15,10 +19,14 @@ export const features = [
 ] as const;
 export type Feature = (typeof features)[number];
 
-/** Features that a request or its connection asks for. The configuration asks for the others. */
+/** Features that a request, its connection or its cloud identity asks for. The configuration asks for the others. */
 const requested = [
   "debug",
   "exclude",
+  "identity_aws_web_identity",
+  "identity_azure",
+  "identity_gcp",
+  "identity_vault",
   "merge",
   "plan_digest",
   "plan_options",

@@ -11,6 +11,11 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   needs_backend_config: "waiting for a runner that supports backend_config: upgrade the agent",
   needs_debug: "waiting for a runner that supports debug: upgrade the agent",
   needs_exclude: "waiting for a runner that supports exclude: upgrade the agent",
+  needs_identity_aws_web_identity:
+    "waiting for a runner that supports identity_aws_web_identity: upgrade the agent",
+  needs_identity_azure: "waiting for a runner that supports identity_azure: upgrade the agent",
+  needs_identity_gcp: "waiting for a runner that supports identity_gcp: upgrade the agent",
+  needs_identity_vault: "waiting for a runner that supports identity_vault: upgrade the agent",
   needs_merge: "waiting for a runner that supports merge: upgrade the agent",
   needs_plan_digest: "waiting for a runner that supports plan_digest: upgrade the agent",
   needs_plan_options: "waiting for a runner that supports plan_options: upgrade the agent",

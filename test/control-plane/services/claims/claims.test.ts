@@ -330,8 +330,16 @@ describe("a claim", () => {
       const excluding = { engine: "opentofu", exclude: ["module.a"] };
       const all = Object.assign(excluding, ...uses.map(([, field]) => field));
       const job = await queueUse(all, { labels: ["gpu"] });
-      // Only a job of a connection asks for these.
-      const others: ReadonlySet<Feature> = new Set(["merge", "plan_digest", "source_access"]);
+      // Only a job of a connection or with a cloud identity asks for these.
+      const others: ReadonlySet<Feature> = new Set([
+        "identity_aws_web_identity",
+        "identity_azure",
+        "identity_gcp",
+        "identity_vault",
+        "merge",
+        "plan_digest",
+        "source_access",
+      ]);
       for (const missing of features.filter((one) => !others.has(one))) {
         await beat({ features: features.filter((one) => one !== missing), labels: ["gpu"] });
         expect(await claim(runner)).toBeNull();

@@ -1,0 +1,30 @@
+/** The kinds of cloud identities, without schemas: the agent and the client read them too. */
+
+/** Kinds for which the runner gets tokens of the issuer, by provider. */
+export const issuedProviders = ["aws_web_identity", "azure", "gcp", "vault"] as const;
+export type IssuedProvider = (typeof issuedProviders)[number];
+
+/** With `aws` the runner assumes the role as itself, with an external id. */
+export const identityProviders = ["aws", ...issuedProviders] as const;
+export type IdentityProvider = (typeof identityProviders)[number];
+
+/** The field that names what jobs act as at the provider. That of PLANs begins with `plan_`. */
+export const principalFields = {
+  aws: "role_arn",
+  aws_web_identity: "role_arn",
+  azure: "client_id",
+  gcp: "service_account",
+  vault: "role",
+} as const satisfies Readonly<Record<IdentityProvider, string>>;
+type PrincipalField = (typeof principalFields)[IdentityProvider];
+export type PlanField = `plan_${PrincipalField}`;
+
+/** What the subject of a token names last, apart from the phase. */
+export const subjectForms = ["configuration", "zone", "identity"] as const;
+export type SubjectForm = (typeof subjectForms)[number];
+
+/** Limit of the subject of a token in characters. */
+export const subjectLimit = 255;
+
+export const isIssued = (provider: string): provider is IssuedProvider =>
+  (issuedProviders as readonly string[]).includes(provider);
