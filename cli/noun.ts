@@ -76,6 +76,9 @@ export const counted = <const F extends string>(flags: F, description: string, v
 /** How times are typed, for helps. */
 export const timeHelp = "such as 24h (ago), 2026-01-31 or 2026-01-31T12:00Z";
 
+/** The same for times ahead. */
+export const comingTimeHelp = "such as 7d (from now), 2026-01-31 or 2026-01-31T12:00Z";
+
 /** Creates `--limit`, for lists that are read in pages. */
 export const limit = (description: string) => counted("--limit <count>", description, "20");
 

@@ -9,6 +9,8 @@ import { styled } from "./terminal/output.ts";
 interface Entry {
   readonly name: string;
   readonly description: string;
+  /** Left out of the brief help, which has one screen. */
+  readonly isRare?: true;
   /** Verbs that `load` does not load. */
   readonly verbs?: readonly string[];
   load?(): Promise<CommandUnknownOpts>;
@@ -78,6 +80,11 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
       name: "drift",
       description: "what differs from what was deployed",
       load: async () => (await import("./commands/drift.ts")).driftCommand(),
+    },
+    {
+      name: "schedules",
+      description: "drift checks, plans, deployments, destructions by the clock",
+      load: async () => (await import("./commands/schedules.ts")).schedulesCommand(),
     },
     {
       name: "state",
@@ -172,6 +179,7 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
     },
     {
       name: "version",
+      isRare: true,
       description: "show the version, the package and the commit",
       load: async () => (await import("./commands/version.ts")).versionCommand(),
     },
@@ -179,6 +187,7 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
 };
 
 export const entries = Object.values(groups).flat();
+const rare = new Set(entries.filter(({ isRare }) => isRare).map(({ name }) => name));
 
 /** Builds the parser. It throws CommanderError, which `main` maps to an exit code. */
 export async function buildProgram(words: readonly string[]): Promise<CommandUnknownOpts> {
@@ -204,7 +213,10 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
       styleTitle: (title) => styled("bold", title),
       // Every noun has `help`.
       visibleCommands: (command) =>
-        new Help().visibleCommands(command).filter((one) => one.name() !== "help"),
+        new Help()
+          .visibleCommands(command)
+          .filter((one) => one.name() !== "help")
+          .filter((one) => !isBrief || command.parent !== null || !rare.has(one.name())),
       visibleOptions: (command) =>
         isBrief && command.parent === null ? [] : new Help().visibleOptions(command),
       optionDescription: (option) =>

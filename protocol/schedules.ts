@@ -132,7 +132,13 @@ export const scheduleEndpoints = {
   listSchedules: endpoint("GET /api/cli/schedules", {
     summary: "List schedules, newest first",
     permission: "read",
-    query: Paging,
+    query: {
+      configuration_id: Type.Optional(
+        about(Uuid, "Only those that run this configuration: its own, and those of its zone."),
+      ),
+      zone_id: Type.Optional(about(Uuid, "Only those of this zone.")),
+      ...Paging,
+    },
     answer: Type.Object({ schedules: Type.Array(Schedule), next_cursor: NextCursor }),
   }),
   createSchedule: endpoint("POST /api/cli/schedules", {

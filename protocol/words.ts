@@ -186,7 +186,18 @@ export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> 
   unknown: "unknown",
 };
 
-/** Returns `1 resource` or `3 resources`; of a state that the server cannot read, that it is not known. */
+/** How long before its end people are warned, as by the event `schedule.expires`. */
+const warningMilliseconds = 86_400_000;
+
+/** Whether what is deployed will be destroyed in a day, because the configuration expires. */
+export const endsSoon = (
+  { status, expires_at }: Pick<Configuration, "status" | "expires_at">,
+  now: number,
+): boolean => {
+  const left = expires_at ? Date.parse(expires_at) - now : 0;
+  return left > 0 && left <= warningMilliseconds && status !== "NEW" && status !== "DESTROYED";
+};
+
 /** What the last drift check has found. */
 export function driftText({ status, resources }: Pick<Drift, "status" | "resources">): string {
   if (status === "drifted")
@@ -194,6 +205,7 @@ export function driftText({ status, resources }: Pick<Drift, "status" | "resourc
   return { unchecked: "not checked", in_sync: "in sync", failed: "the last check failed" }[status];
 }
 
+/** Returns `1 resource` or `3 resources`; of a state that the server cannot read, that it is not known. */
 export const resourcesText = (count: number | null): string =>
   count === null ? "an unknown number of resources" : `${count} resource${count === 1 ? "" : "s"}`;
 

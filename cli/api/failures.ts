@@ -117,6 +117,12 @@ const optionNames: Readonly<Record<string, string>> = {
   "body.api_url": "--api-url",
   "body.status_name": "--status-name",
   "body.poll_seconds": "--poll",
+  "body.cron": "--cron",
+  "body.timezone": "--timezone",
+  "body.window_minutes": "--window",
+  "body.starts_at": "--starts",
+  "body.ends_at": "--ends",
+  "body.expires_at": "--expires-at",
 };
 
 /** Replaces the name of a field by the option that sets it. */

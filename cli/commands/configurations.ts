@@ -3,7 +3,16 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/changes.ts";
 import type { DeleteOptions } from "../configurations/verbs.ts";
 import type { FollowOptions } from "../configurations/follow.ts";
-import { configurationHelp, examples, noun, oneOf, repeated, yes, verbExamples } from "../noun.ts";
+import {
+  comingTimeHelp,
+  configurationHelp,
+  examples,
+  noun,
+  oneOf,
+  repeated,
+  yes,
+  verbExamples,
+} from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { approvalOptions, fieldOptions, unsetFieldOptions } from "./value-options.ts";
 
@@ -86,6 +95,7 @@ export function configurationsCommand() {
       "windlass configurations update db --approvals 2 --approvals-for destructive",
       "let two people approve before anything is deleted",
     ],
+    ["windlass configurations update preview-42 --expires-at 7d", "destroyed in a week"],
   ]);
   const follow = configurations
     .command("follow")
@@ -191,4 +201,8 @@ function addFields(command: CommandUnknownOpts, zone: string): void {
     .option("--no-submodules", "do not fetch submodules, which is the default")
     .option("--file <file>", "a JSON file with the fields of the API; options override it");
   for (const option of [...fieldOptions(), ...approvalOptions()]) command.addOption(option);
+  command.option(
+    "--expires-at <time>",
+    `when to destroy what is deployed, ${comingTimeHelp}; none: never`,
+  );
 }

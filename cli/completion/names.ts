@@ -44,6 +44,8 @@ const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
     (await api.call("listConnections")).connections.map(({ name, kind }) => [name, kind]),
   notifications: async (api) =>
     (await api.call("listNotifications")).notifications.map(({ name, to }) => [name, to.kind]),
+  schedules: async (api) =>
+    (await api.call("listSchedules")).schedules.map(({ name, kind }) => [name, kind]),
   jobs: (api) => jobsOf(api, {}),
   approvals: (api) => jobsOf(api, { waiting_for_me: true }),
 };

@@ -16,6 +16,7 @@ const kinds = [
   "identities",
   "connections",
   "notifications",
+  "schedules",
   "jobs",
   // Deployments that the user can approve.
   "approvals",

@@ -12,6 +12,7 @@ import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { refuseLesserRole } from "../teams/acting.ts";
 import { CliError } from "../terminal/output.ts";
+import { parseComingTime } from "../terminal/parse-time.ts";
 import { shellWord } from "../../common/shell-word.ts";
 import { uploadDirectory } from "./upload.ts";
 import { checkDirectory, namedDirectory, type Place } from "./pack.ts";
@@ -51,6 +52,7 @@ interface ApprovalOptions {
 export interface ChangeOptions extends SourceOptions, FieldOptions, ApprovalOptions {
   readonly zone?: string | undefined;
   readonly rename?: string | undefined;
+  readonly expiresAt?: string | undefined;
 }
 
 type Fields = Partial<Omit<CreateConfiguration, "name">>;
@@ -65,12 +67,13 @@ type Before = Values &
 /** Options for single variables and settings are applied to those in `before`. */
 export async function changesOf(run: Run, given: ChangeOptions, before: Before): Promise<Fields> {
   const options = withRoot(run, given);
-  const { zone, dir } = options;
+  const { zone, dir, expiresAt } = options;
   return defined({
     zone_id:
       zone && find(run.api, "zone", "zones", (await run.api.call("listZones")).zones, zone).id,
     submodules: options.submodules,
     approval: approvalOf(options, before.approval),
+    expires_at: expiresAt === undefined ? undefined : parseComingTime("--expires-at", expiresAt),
     ...(await fieldsOf(run, options, before, dir)),
     // Last, so that nothing is uploaded if another option is wrong.
     source: await sourceOf(run, options, before),

@@ -8,6 +8,7 @@ import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
 import { timeAndAge } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
 import { failureText, hasErrorOfFailure, styledConfigurationStatus } from "./failed.ts";
+import { expiryText, warnOfEnd } from "./expiry.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
 
 /** Describes a source in one line. */
@@ -66,6 +67,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     parallelism: it.parallelism?.toString(),
     "time limit": it.timeout_seconds && `${it.timeout_seconds} seconds for a job`,
     approvals: it.approval && approvalRuleText(it.approval),
+    expires: it.expires_at && expiryText(it.expires_at),
     changed: timeAndAge(it.updated_at),
     console: `${run.api.server}/configurations/${it.id}`,
   });
@@ -73,6 +75,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
   printOutputs(run, outputsOf(it), it);
   const note = outputsNote(it);
   if (note !== null && it.components.length > 0) run.done(note);
+  warnOfEnd(run, [it]);
 }
 
 /** Its variable sets with their values, in the order in which they win. */

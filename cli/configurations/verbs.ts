@@ -6,7 +6,7 @@ import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import { lockRemedies } from "../states/lock.ts";
 import { confirm } from "../terminal/ask.ts";
-import { CliError } from "../terminal/output.ts";
+import { CliError, styled } from "../terminal/output.ts";
 import { shellWord, shellWordsOr } from "../../common/shell-word.ts";
 import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
@@ -15,6 +15,7 @@ import { deployedInShort } from "./deployed.ts";
 import { styledConfigurationStatus } from "./failed.ts";
 import { inSpaceOf, refuseHere } from "./find.ts";
 import { findZone } from "../zones/find.ts";
+import { warnOfEnd } from "./expiry.ts";
 import { noteLocalState } from "./local-state.ts";
 import { showConfiguration, sourceText } from "./show.ts";
 
@@ -30,12 +31,16 @@ export async function list(run: Run, { zone, drift }: ListOptions): Promise<void
     zone === undefined ? undefined : findZone(run.api, zone),
   ]);
   const zoneNames = new Map(zones.map(({ id, name }) => [id, name]));
+  const shown = within
+    ? configurations.filter(({ zone_id }) => zone_id === within.id)
+    : configurations;
   run.list(
-    within ? configurations.filter(({ zone_id }) => zone_id === within.id) : configurations,
+    shown,
     {
       NAME: ({ name }) => name,
       ZONE: ({ zone_id }) => zoneNames.get(zone_id),
-      STATUS: styledConfigurationStatus,
+      STATUS: (one) =>
+        `${styledConfigurationStatus(one)}${one.drift?.status === "drifted" ? `, ${styled("yellow", "drifted")}` : ""}`,
       DEPLOYED: ({ deployed }) => deployed && deployedInShort(deployed),
       SOURCE: ({ source }) => sourceText(source),
       CHANGED: ({ updated_at }) => ago(updated_at),
@@ -48,6 +53,7 @@ export async function list(run: Run, { zone, drift }: ListOptions): Promise<void
         : "There are no configurations yet. To create one: windlass configurations create --help",
     { whole: ["STATUS"], spare: ["SOURCE", "CHANGED"] },
   );
+  warnOfEnd(run, shown);
 }
 
 export async function show(current: Run, name: string): Promise<void> {

@@ -44,5 +44,28 @@ export const shortDuration = (milliseconds: number): string =>
 export const ago = (text: string | null | undefined): string =>
   text ? `${duration(Date.now() - Date.parse(text))} ago` : "-";
 
+/** Formats the time until then, such as `in 5m`. */
+export const until = (text: string): string => `in ${duration(Date.parse(text) - Date.now())}`;
+
+/** Formats a time and how long ago or ahead it is. */
+export const timeAndDistance = (text: string): string =>
+  `${time(text)} (${Date.parse(text) > Date.now() ? until(text) : ago(text)})`;
+
+/** Formats a time without seconds as a clock there shows it, with the zone's name. */
+export function timeIn(timeZone: string, text: string): string {
+  try {
+    const format = new Intl.DateTimeFormat("sv-SE", {
+      timeZone,
+      dateStyle: "short",
+      timeStyle: "short",
+    });
+    return `${format.format(new Date(text))} ${timeZone}`;
+  } catch (error) {
+    // This machine does not know a zone that the server knows.
+    if (error instanceof RangeError) return time(text);
+    throw error;
+  }
+}
+
 /** Formats a time and how long ago it was. */
 export const timeAndAge = (text: string | null): string => `${time(text)} (${ago(text)})`;

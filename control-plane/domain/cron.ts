@@ -3,33 +3,9 @@
  * were never set; what daylight saving does to a time of the clock is decided here.
  */
 import { Cron } from "croner";
+import { cronFields, isAny } from "../../common/cron.ts";
 import { day, hour, minute } from "../../common/units.ts";
 import { invalid } from "./refusal.ts";
-
-interface CronField {
-  readonly name: string;
-  readonly minimum: number;
-  readonly maximum: number;
-  readonly words: readonly string[];
-}
-
-const fields: readonly CronField[] = [
-  { name: "minute", minimum: 0, maximum: 59, words: [] },
-  { name: "hour", minimum: 0, maximum: 23, words: [] },
-  { name: "day of the month", minimum: 1, maximum: 31, words: [] },
-  {
-    name: "month",
-    minimum: 1,
-    maximum: 12,
-    words: ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
-  },
-  {
-    name: "day of the week",
-    minimum: 0,
-    maximum: 7,
-    words: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
-  },
-];
 
 const longestMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -40,13 +16,9 @@ interface CronTimes {
 
 /** Throws 400 unless both are valid and the expression comes at some time. */
 export function parseCron(expression: string, timezone: string): CronTimes {
-  const parts = expression.trim().split(/[ \t]+/);
-  if (parts.length !== fields.length)
-    throw invalid(
-      "body.cron",
-      "must have five fields: minute, hour, day of the month, month, day of the week, such as 0 6 * * 1-5",
-    );
-  const values = parts.map((part, index) => valuesOf(part, fields[index]!));
+  const { parts, values } = cronFields(expression, (problem) => {
+    throw invalid("body.cron", problem);
+  });
   const [, hours = "", days = "", , weekdays = ""] = parts;
   const [, , daysOfMonth = [], months = []] = values;
   const isWeekday = !isAny(weekdays);
@@ -68,44 +40,6 @@ export function parseCron(expression: string, timezone: string): CronTimes {
       ? (moment) => nextReal(next, offset, moment)
       : (moment) => nextFixed(next, offset, moment),
   };
-}
-
-/** Whether a field of days leaves the day to the other one, as `*` and a step of 1 do. */
-const isAny = (part: string): boolean => part === "*" || part === "*/1";
-
-/** The values of one field, in their order. Throws 400. */
-function valuesOf(part: string, { name, minimum, maximum, words }: CronField): number[] {
-  const refuse = (problem: string): never => {
-    throw invalid("body.cron", `the ${name} "${part}" ${problem}`);
-  };
-  const read = (text: string): number => {
-    const word = words.indexOf(text.toLowerCase());
-    const value = word === -1 ? Number(text) : word + Math.min(minimum, 1);
-    if (word === -1 && !/^\d{1,2}$/.test(text))
-      return refuse(
-        "must be made of numbers with * , - and /: seconds, macros, L, W, # and ? are not supported",
-      );
-    return value >= minimum && value <= maximum
-      ? value
-      : refuse(`must be from ${minimum} to ${maximum}`);
-  };
-  const found = new Set<number>();
-  for (const item of part.split(",")) {
-    const [range = "", step, ...more] = item.split("/");
-    const [from = "", to, ...others] = range.split("-");
-    const isStar = range === "*";
-    if (more.length + others.length > 0 || (step !== undefined && !isStar && to === undefined))
-      refuse("must be a list of *, */n, n, n-n or n-n/n");
-    const by = step === undefined ? 1 : Number(step);
-    if (!/^\d{1,2}$/.test(step ?? "1") || by < 1) refuse("has a step that is not 1 or more");
-    const first = isStar ? minimum : read(from);
-    const last = isStar ? maximum : read(to ?? from);
-    if (last < first) refuse("has a range that ends before it begins");
-    for (let value = first; value <= last; value += by) found.add(value);
-  }
-  // Sunday is 0 and 7.
-  const all = words.length === 7 ? new Set([...found].map((value) => value % 7)) : found;
-  return [...all].toSorted((a, b) => a - b);
 }
 
 type Offset = (moment: number) => number;

@@ -12,8 +12,8 @@ import {
 
 export const scheduleRoutes = (context: Context) =>
   ({
-    listSchedules: async ({ caller }) =>
-      list((before, limit) => listSchedules(context, caller, before, limit)),
+    listSchedules: async ({ caller, query }) =>
+      list((before, limit) => listSchedules(context, caller, query, before, limit)),
     createSchedule: ({ caller, body }) => createSchedule(context, caller, body),
     getSchedule: ({ caller, params }) => getSchedule(context, caller, params.id),
     updateSchedule: ({ caller, params, body }) => updateSchedule(context, caller, params.id, body),

@@ -228,6 +228,21 @@ export async function useJobs({ run, json, path }: Person): Promise<void> {
   await run(["drift", "list"], { says: /No configuration has drifted/ });
   await run(["drift", "put-back", "network", "--wait"], { data: /No changes/ });
 
+  const words = ["--configuration", "network", "--cron", "0 0 1 1 *", "--timezone", "UTC"];
+  await run(["schedules", "create", "yearly", "--kind", "plan", ...words], {
+    data: /^comes +On day 1 of the month at 00:00 in January \(0 0 1 1 \*\), UTC$/m,
+    says: /windlass schedules run yearly/,
+  });
+  await run(["schedules", "list"], { data: /^yearly +plan +network /m, reads: true });
+  await run(["schedules", "run", "yearly"], { data: /^last +queued/m, says: /jobs logs/ });
+  await run(["jobs", "logs", "network/-", "--follow"], { data: /No changes/ });
+  await run(["schedules", "update", "yearly", "--disable"], { data: /^next +disabled$/m });
+  await run(["schedules", "show", "yearly"], { data: /^enabled +no$/m, reads: true });
+  await run(["schedules", "delete", "yearly"], {
+    asks: 'Delete the schedule "yearly"? Its jobs stay.',
+    says: /is deleted/,
+  });
+
   await run(["configurations", "update", "network", "--approvals", "1", "--approvals-by-author"], {
     data: /^approvals +Every deployment needs 1 approval by a deployer; an author may approve\.$/m,
   });

@@ -56,6 +56,10 @@ const reasons: readonly [RegExp, string][] = [
   ],
   [/^windlass drift\b/, "needs a deployment that has drifted: test/acceptance/drift.test.ts"],
   [
+    /^windlass (schedules|configurations update preview-42 --expires-at)\b/,
+    "needs a deployment: test/cli/schedules/schedules.process.test.ts",
+  ],
+  [
     /^windlass notifications\b/,
     "needs a receiver: test/cli/notifications/notifications.process.test.ts",
   ],

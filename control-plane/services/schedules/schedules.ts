@@ -4,7 +4,7 @@ import { momentOf, time, timeOrNull } from "../../domain/moments.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import { nextMoment } from "../../domain/schedule-times.ts";
-import { findSpec } from "../../store/configurations/configurations.ts";
+import { findSpec, findSpecBriefly } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { dropDueRuns } from "../../store/schedules/rounds.ts";
 import {
@@ -63,7 +63,7 @@ export async function createSchedule(
   await store.write(async (tx) => {
     await checkTarget(tx, row);
     await checkName(tx, row);
-    const others = await listRows(tx, owner_id, undefined, schedulesLimit);
+    const others = await listRows(tx, owner_id, {}, undefined, schedulesLimit);
     if (others.length >= schedulesLimit)
       throw new RefusalError(
         "quota_exceeded",
@@ -75,13 +75,24 @@ export async function createSchedule(
   return viewSchedule(row);
 }
 
+interface ScheduleFilter {
+  /** Also by the schedules of its zone. */
+  readonly configuration_id?: string | undefined;
+  readonly zone_id?: string | undefined;
+}
+
 export async function listSchedules(
   { store: { read } }: Context,
-  { space_id }: UserCaller,
+  { space_id: owner }: UserCaller,
+  { configuration_id, zone_id }: ScheduleFilter,
   before: string | undefined,
   limit: number,
 ): Promise<Schedule[]> {
-  return (await listRows(read, space_id, before, limit)).map(viewSchedule);
+  const spec =
+    configuration_id && (await read.first(findSpecBriefly, { id: configuration_id, owner }));
+  if (configuration_id !== undefined && !spec) return [];
+  const target = { ...(spec ? { spec: { id: spec.id, zone: spec.zone_id } } : {}), zone: zone_id };
+  return (await listRows(read, owner, target, before, limit)).map(viewSchedule);
 }
 
 export async function getSchedule(

@@ -32,9 +32,17 @@ export const findScheduleByName = statement<{ name: string; owner: string }, { i
       .where("cron", "is not", null),
 );
 
+interface Target {
+  /** Those of the configuration, and of its zone. */
+  readonly spec?: { readonly id: string; readonly zone: string };
+  readonly zone?: string | undefined;
+}
+
+/** A space has few: the filters need no index. */
 export function listSchedules(
   { sql: db }: Queries,
   owner: string,
+  { spec, zone }: Target,
   before: string | undefined,
   limit: number,
 ): Promise<ScheduleRow[]> {
@@ -43,6 +51,11 @@ export function listSchedules(
     .selectAll()
     .where("owner_id", "=", owner)
     .where("cron", "is not", null);
+  if (spec !== undefined)
+    query = query.where(({ eb, or }) =>
+      or([eb("spec_id", "=", spec.id), eb("zone_id", "=", spec.zone)]),
+    );
+  if (zone !== undefined) query = query.where("zone_id", "=", zone);
   if (before !== undefined) query = query.where("id", "<", before);
   return query.orderBy("id", "desc").limit(limit).execute();
 }

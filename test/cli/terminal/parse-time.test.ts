@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { parseTime } from "../../../cli/terminal/parse-time.ts";
+import { parseComingTime, parseTime } from "../../../cli/terminal/parse-time.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 beforeAll(() => void vi.stubEnv("TZ", "America/New_York"));
@@ -32,6 +32,16 @@ test.each([
   "",
 ])("%j is refused", (text) => {
   expect(() => parseTime("--since", text, now)).toThrow("--since must be a time such as 24h (ago)");
+});
+
+test("a time ahead is none, a time, or as far from now", () => {
+  const read = (text: string) => parseComingTime("--ends", text, now);
+  expect(read("none")).toBeNull();
+  expect(read("36h")).toBe("2026-02-02T00:00:00.000Z");
+  expect(read("2026-02-28")).toBe("2026-02-28T05:00:00.000Z");
+  expect(() => read("tomorrow")).toThrow(
+    '--ends must be none, or a time such as 7d (from now), 2026-01-31 or 2026-01-31T12:00Z, not "tomorrow"',
+  );
 });
 
 test("without the option there is no bound", () => {

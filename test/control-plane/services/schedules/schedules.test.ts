@@ -73,6 +73,20 @@ it("is found and changed only by members who may", async ({ client, otherClient,
   expect((await otherClient.call("listSchedules")).schedules).toEqual([]);
 });
 
+it("is listed by its configuration or its zone", async ({ client, owner, spec, otherClient }) => {
+  const { id: elsewhere } = await client.call("createZone", { body: { name: "elsewhere" } });
+  const own = await schedule(client, { configuration_id: spec, name: "own" });
+  const ofZone = await schedule(client, { zone_id: owner.zone, name: "of its zone" });
+  await schedule(client, { zone_id: elsewhere, name: "of another" });
+  const listed = async (query: object, from = client) =>
+    (await from.call("listSchedules", { query })).schedules.map(({ id }) => id);
+  expect(await listed({ configuration_id: spec })).toEqual([ofZone.id, own.id]);
+  expect(await listed({ zone_id: owner.zone })).toEqual([ofZone.id]);
+  expect(await listed({ zone_id: elsewhere, configuration_id: spec })).toEqual([]);
+  expect(await listed({ configuration_id: ofZone.id })).toEqual([]);
+  expect(await listed({ configuration_id: spec }, otherClient)).toEqual([]);
+});
+
 it("may be had 500 times in a space", async ({ client, owner, spec }) => {
   const { id: first } = await schedule(client, { configuration_id: spec });
   const row = await readRow(plane, "schedules", { id: first });
