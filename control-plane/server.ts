@@ -26,6 +26,8 @@ import { forgetEvents } from "./services/connections/events.ts";
 import { postChanges } from "./services/pull-requests/posting.ts";
 import { pollConnections, pollers } from "./services/pull-requests/poll.ts";
 import { pruneExpired } from "./services/people/logins.ts";
+import { askForTokenHolders } from "./services/people/provider-sessions.ts";
+import { forgetOldGroups } from "./services/teams/group-members.ts";
 import { scheduleRounds } from "./services/schedules/rounds.ts";
 import { recountStates } from "./services/states/recount.ts";
 import { finishMoves } from "./services/storage/zone-moves.ts";
@@ -119,6 +121,8 @@ export async function startServer(
     [hour, () => deleteOldEvents(context, signal), "deleting old events failed"],
     [hour, () => forgetEvents(context), "forgetting old events of code hosts failed"],
     [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],
+    [minute, () => askForTokenHolders(context, signal), "asking providers about groups failed"],
+    [hour, () => forgetOldGroups(context, signal), "removing members of old groups failed"],
     [second, () => finishMoves(context, signal), "letting jobs follow a moved zone failed"],
     [
       second,

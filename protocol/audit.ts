@@ -22,6 +22,7 @@ export const auditActions = [
   "team.create",
   "team.update",
   "team.delete",
+  "team.set_groups",
   "member.join",
   "member.update",
   "member.remove",

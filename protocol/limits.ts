@@ -25,6 +25,10 @@ export const teamHeader = "windlass-team";
 /** How many days the link of an invitation works. */
 export const invitationDays = 7;
 
+/** How many groups a team admits, and the characters of the name of one. */
+export const teamGroupsLimit = 100;
+export const groupNameLimit = 256;
+
 /** How many people's approvals a configuration may require, and the characters of a comment. */
 export const approvalCountLimit = 5;
 export const approvalCommentLimit = 1000;

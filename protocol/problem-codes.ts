@@ -57,6 +57,7 @@ export const problemCodes = {
   zone_in_use: [409, "The zone uses something that stays in its space"],
   team_not_empty: [409, "The team still has zones, workers or unfinished jobs"],
   last_admin: [409, "The team would have no admin"],
+  member_by_group: [409, "Groups of a sign-in provider make this person a member"],
   invitation_used: [409, "The invitation has already been used"],
   zone_not_empty: [409, "The zone still has configurations"],
   mail_not_configured: [409, "This server cannot send e-mail"],

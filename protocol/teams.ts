@@ -6,12 +6,13 @@ import {
   Name,
   NextCursor,
   Nullable,
+  OneOf,
   Paging,
   StoredName,
   Timestamp,
   Uuid,
 } from "./fields.ts";
-import { invitationDays } from "./limits.ts";
+import { groupNameLimit, invitationDays, teamGroupsLimit } from "./limits.ts";
 import { Role } from "./roles.ts";
 
 /** How a team is named in addresses, in the header `Windlass-Team` and by the client. */
@@ -48,13 +49,66 @@ export type UpdateTeam = Static<typeof UpdateTeam>;
 export const Member = Type.Object({
   user_id: Uuid,
   email: Type.String(),
-  role: Role,
+  role: about(Role, "The highest of what an invitation and groups give."),
   joined_at: Timestamp,
+  sources: Type.Optional(
+    about(
+      Type.Array(OneOf(["invited", "group"])),
+      "What makes the person a member; who created the team counts as invited.",
+    ),
+  ),
+  groups: Type.Optional(
+    about(Type.Array(Type.String()), "The groups of the team that the person is in."),
+  ),
 });
 export type Member = Static<typeof Member>;
 
 export const UpdateMember = Type.Object({ role: Role }, { additionalProperties: false });
 export type UpdateMember = Static<typeof UpdateMember>;
+
+const teamGroup = {
+  group: Type.String({
+    minLength: 1,
+    maxLength: groupNameLimit,
+    pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]+$`,
+    "x-form": "the name of a group, without control characters",
+    description: "As the provider names it, to the letter.",
+    examples: ["/platform/engineers"],
+  }),
+  role: about(Role, "What its people get in the team."),
+};
+const providerAddress = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: "The address of an OpenID Connect provider.",
+  examples: ["https://id.example.com/realms/acme"],
+});
+
+export const TeamGroup = Type.Object({ issuer: providerAddress, ...teamGroup });
+export type TeamGroup = Static<typeof TeamGroup>;
+
+export const TeamGroups = Type.Object({ groups: Type.Array(TeamGroup) });
+export type TeamGroups = Static<typeof TeamGroups>;
+
+export const ReplaceTeamGroups = Type.Object(
+  {
+    groups: Type.Array(
+      Type.Object(
+        {
+          issuer: about(
+            providerAddress,
+            "The address of a provider that this server signs people in with, or its name in the settings: `oidc`, `oidc_2`. The address is stored.",
+          ),
+          ...teamGroup,
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: teamGroupsLimit },
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ReplaceTeamGroups = Static<typeof ReplaceTeamGroups>;
 
 export const CreateInvitation = Type.Object(
   {
@@ -148,19 +202,37 @@ export const teamEndpoints = {
   }),
   updateMember: endpoint("PATCH /api/cli/teams/{slug}/members/{user_id}", {
     summary: "Change the role of a member",
+    description:
+      "It changes what the invitation gave. Groups may give a higher role, which counts then.",
     permission: "members",
     params: memberParams,
     body: UpdateMember,
     answer: Member,
-    refusals: ["last_admin"],
+    refusals: ["last_admin", "member_by_group"],
   }),
   removeMember: endpoint("DELETE /api/cli/teams/{slug}/members/{user_id}", {
     summary: "Remove a member, or leave the team",
     description:
-      "Every member may leave; removing another one needs the role admin. Access ends at once, and so do the member's event streams and access tokens of this team. Their jobs stay with the team.",
+      "Every member may leave; removing another one needs the role admin. Access ends at once, and so do the member's event streams and access tokens of this team. Their jobs stay with the team. Someone who is a member by groups too stays one.",
     permission: "account",
     params: memberParams,
-    refusals: ["last_admin"],
+    refusals: ["last_admin", "member_by_group"],
+  }),
+  listTeamGroups: endpoint("GET /api/cli/teams/{slug}/groups", {
+    summary: "Read which groups of sign-in providers make people members of a team",
+    permission: "members",
+    params: teamParams,
+    answer: TeamGroups,
+  }),
+  replaceTeamGroups: endpoint("PUT /api/cli/teams/{slug}/groups", {
+    summary: "Replace the groups whose people are members of a team",
+    description:
+      "It applies at once to everyone who has signed in with the provider, and to others when they do. A member's role is the highest of what the invitation and the groups give; who is in none of the groups any longer and was not invited leaves the team.",
+    permission: "members",
+    params: teamParams,
+    body: ReplaceTeamGroups,
+    answer: TeamGroups,
+    refusals: ["last_admin", "quota_exceeded"],
   }),
   createInvitation: endpoint("POST /api/cli/teams/{slug}/invitations", {
     summary: "Invite a person by a link, which is returned once",

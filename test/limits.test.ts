@@ -11,9 +11,13 @@ import { jsonLimits, uploadLimits } from "../control-plane/http/arriving-bodies.
 import { leastBytes } from "../control-plane/http/bytes.ts";
 import { pendingLimit } from "../control-plane/http/pending-connections.ts";
 import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
-import { invitationsLimit, membersLimit } from "../control-plane/services/teams/invitations.ts";
+import { invitationsLimit } from "../control-plane/services/teams/invitations.ts";
+import { groupLimits } from "../control-plane/domain/oidc-claims.ts";
+import { groupDays, teamsByGroupsLimit } from "../control-plane/services/teams/group-members.ts";
+import { teamsPerGroupLimit } from "../control-plane/services/teams/groups.ts";
+import { membersLimit } from "../control-plane/services/teams/membership.ts";
 import { teamsLimit } from "../control-plane/services/teams/teams.ts";
-import { invitationDays } from "../protocol/limits.ts";
+import { groupNameLimit, invitationDays, teamGroupsLimit } from "../protocol/limits.ts";
 import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
 import { foundLimit, searchedNames } from "../control-plane/services/search/search.ts";
@@ -92,9 +96,18 @@ test.each([
     `${number(jsonValues)}; ${number(endpoints.reportStatus.bodyValues!)}`,
   ],
   [
-    "teams that a user is a member of; members of a team",
+    "teams that a user is a member of by invitation; members of a team",
     `${number(teamsLimit)}; ${number(membersLimit)}`,
   ],
+  [
+    "groups that a team admits; teams that admit one group; characters of the name of a group",
+    `${teamGroupsLimit}; ${teamsPerGroupLimit}; ${groupNameLimit}`,
+  ],
+  [
+    "groups of a person that count; teams of which they make one person a member",
+    `${number(groupLimits.count)}; ${teamsByGroupsLimit}`,
+  ],
+  ["how long groups count without an answer of their provider", `${groupDays} days`],
   [
     "open invitations of a team; how long a link works",
     `${number(invitationsLimit)}; ${invitationDays} days`,

@@ -1,9 +1,10 @@
 /** What an OpenID Connect provider says of a person. Pure. */
+import { groupNameLimit } from "../../protocol/limits.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** How many groups of a person are kept, and how long the name of one may be. */
-const groupLimits = { count: 2000, length: 256 } as const;
+export const groupLimits = { count: 2000, length: groupNameLimit } as const;
 const nameLimit = 200;
 
 /**
@@ -15,12 +16,21 @@ export function groupsIn(sources: readonly Claims[], claim: string): string[] {
     const found = valueAt(claims, claim);
     const names = (Array.isArray(found) ? found : [found]).filter(
       (one): one is string =>
-        typeof one === "string" && one !== "" && one.length <= groupLimits.length,
+        typeof one === "string" && one.length <= groupLimits.length && isPlain(one),
     );
     if (names.length > 0) return [...new Set(names)].slice(0, groupLimits.count);
   }
   return [];
 }
+
+/** Without what no database or request can have in the name of a group. */
+const isPlain = (name: string): boolean => name.isWellFormed() && /^[^\p{Cc}]+$/u.test(name);
+
+/** The groups of a person as an account has them. */
+export const groupColumns = (groups: readonly string[] | undefined, now: number) => ({
+  groups: groups === undefined ? null : JSON.stringify(groups),
+  groups_at: groups === undefined || groups.length === 0 ? null : now,
+});
 
 function valueAt(claims: Claims, claim: string): unknown {
   if (Object.hasOwn(claims, claim)) return claims[claim];

@@ -37,6 +37,10 @@ const personal: ReadonlySet<Permission> = new Set(["account", "members", "approv
 export const includesRole = (role: Role, other: Role): boolean =>
   roles.indexOf(role) >= roles.indexOf(other);
 
+/** Undefined without any. */
+export const highestRole = (given: readonly (Role | null)[]): Role | undefined =>
+  roles.findLast((role) => given.includes(role));
+
 /** The roles that a caller may give to an access token, from the least to its own. */
 export const givableRoles = ({ role }: Pick<Permitted, "role">): Role[] =>
   roles.filter((one) => includesRole(role, one));

@@ -7,6 +7,7 @@ import {
   listInvitations,
   revokeInvitation,
 } from "../services/teams/invitations.ts";
+import { listTeamGroups, replaceTeamGroups } from "../services/teams/groups.ts";
 import { listMembers, removeMember, updateMember } from "../services/teams/members.ts";
 import { createTeam, deleteTeam, getTeam, listTeams, updateTeam } from "../services/teams/teams.ts";
 
@@ -30,6 +31,8 @@ export const teamRoutes = (context: Context) =>
       }),
     updateMember: ({ caller, params, body }) => updateMember(context, caller, params.user_id, body),
     removeMember: ({ caller, params }) => removeMember(context, caller, params.user_id),
+    listTeamGroups: ({ caller }) => listTeamGroups(context, caller),
+    replaceTeamGroups: ({ caller, body }) => replaceTeamGroups(context, caller, body),
     createInvitation: ({ caller, body }) => createInvitation(context, caller, body),
     listInvitations: async ({ caller }) =>
       list((before, limit) => listInvitations(context, caller, before, limit)),

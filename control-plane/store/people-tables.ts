@@ -5,6 +5,7 @@ import type { AccountProvider } from "../domain/providers.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
+type Json = string;
 
 /** Null until something sets it. */
 type Later<T> = ColumnType<T | null, T | null | undefined, T | null>;
@@ -47,10 +48,29 @@ interface TeamsTable {
 interface MembershipsTable {
   space_id: string;
   user_id: string;
+  /** What counts: the higher of the two below. */
   role: Role;
   joined_at: Millis;
-  /** Null: created the team. */
+  /** Null: created the team, or was not invited. */
   invited_by: string | null;
+  /** What an invitation gave, or the creation of the team; null: a member by groups only. */
+  invited_role: Role | null;
+  /** The highest role of the groups below; null: none. */
+  group_role: Role | null;
+  /** JSON list: the groups of `team_groups` that the member is in. */
+  group_names: Json;
+}
+
+/** The groups of sign-in providers whose people are members of a team. */
+interface TeamGroupsTable {
+  space_id: string;
+  /** As that of accounts. */
+  host: string;
+  name: string;
+  /** The address of the provider, for people. */
+  issuer: string;
+  role: Role;
+  created_at: Millis;
 }
 
 /** A link with which one person joins a team. Revoking it removes the row. */
@@ -151,6 +171,8 @@ interface AccountsTable {
   verified: Later<string>;
   /** JSON list: the groups that an OpenID Connect provider has named last. */
   groups: Later<string>;
+  /** When it has; null: it named none. */
+  groups_at: Later<Millis>;
   /** Sealed, in base64url. */
   access_token: string;
   refresh_token: string | null;
@@ -170,6 +192,7 @@ export interface PeopleTables {
   provider_sessions: ProviderSessionsTable;
   memberships: MembershipsTable;
   spaces: SpacesTable;
+  team_groups: TeamGroupsTable;
   teams: TeamsTable;
   users: UsersTable;
 }

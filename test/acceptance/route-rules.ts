@@ -91,6 +91,8 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "GET /api/cli/teams/:slug/members": "user viewer",
   "PATCH /api/cli/teams/:slug/members/:user_id": "person admin",
   "DELETE /api/cli/teams/:slug/members/:user_id": "person admin",
+  "GET /api/cli/teams/:slug/groups": "person admin",
+  "PUT /api/cli/teams/:slug/groups": "person admin",
   "POST /api/cli/teams/:slug/invitations": "person admin",
   "GET /api/cli/teams/:slug/invitations": "person admin",
   "DELETE /api/cli/teams/:slug/invitations/:id": "person admin",

@@ -126,7 +126,15 @@ describe("a request whose body never arrives", () => {
     });
     await store.write(async (tx) => {
       const team = await tx.first(findTeamBySlug, { slug: id });
-      const member = { user_id: owner.id, role: "admin" as const, joined_at: 1, invited_by: null };
+      const member = {
+        user_id: owner.id,
+        role: "admin" as const,
+        joined_at: 1,
+        invited_by: null,
+        invited_role: "admin" as const,
+        group_role: null,
+        group_names: "[]",
+      };
       await insertMember(tx, { space_id: team?.id ?? "", ...member });
     });
     const credentials: Record<Caller, Record<string, string>> = {

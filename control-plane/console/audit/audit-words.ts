@@ -13,6 +13,7 @@ const phrases: Readonly<Record<AuditAction, string>> = {
   "team.create": "created the team *",
   "team.update": "changed the team *",
   "team.delete": "deleted the team *",
+  "team.set_groups": "changed the groups of the team *",
   "member.join": "joined the team",
   "member.update": "changed the role of *",
   "member.remove": "removed * from the team",

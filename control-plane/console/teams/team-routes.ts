@@ -5,10 +5,10 @@ import {
   createInvitation,
   invitationsLimit,
   listInvitations,
-  membersLimit,
   revokeInvitation,
 } from "../../services/teams/invitations.ts";
 import { listMembers, removeMember, updateMember } from "../../services/teams/members.ts";
+import { membersLimit } from "../../services/teams/membership.ts";
 import {
   createTeam,
   deleteTeam,

@@ -22,6 +22,7 @@ import {
   type ProviderName,
   type ProviderSettings,
 } from "../../domain/providers.ts";
+import { groupColumns } from "../../domain/oidc-claims.ts";
 import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { RefusalError } from "../../domain/refusal.ts";
@@ -42,6 +43,7 @@ import { findFact, refreshesFrom, removeFact, setFact } from "../../store/facts.
 import { person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
+import { applyGroups } from "../teams/group-members.ts";
 import { joinTeam } from "../teams/invitations.ts";
 import { checkBlocked, startSession } from "./logins.ts";
 import { startProviderSession } from "./provider-sessions.ts";
@@ -91,7 +93,7 @@ export async function signInWithAccount(
     const change = {
       email,
       verified: JSON.stringify(verified.slice(0, addressesLimit)),
-      groups: groups === undefined ? null : JSON.stringify(groups),
+      ...groupColumns(groups, now),
       signed_in_at: now,
     };
     // A provider's own session has its refresh token, and its access token is not needed again.
@@ -107,6 +109,7 @@ export async function signInWithAccount(
         created_at: now,
       });
     }
+    await applyGroups(tx, afterCommit, user.id, now);
     if (group !== undefined)
       await saveAdmission(tx, user.id, {
         asked_at: now,

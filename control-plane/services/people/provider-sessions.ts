@@ -5,7 +5,7 @@
 import { decodeJwt, jwtVerify, type JWTPayload } from "jose";
 import { v7 as uuid } from "uuid";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
-import { minute } from "../../../common/units.ts";
+import { day, minute } from "../../../common/units.ts";
 import { logoutBytesLimit } from "../../../protocol/sign-in.ts";
 import {
   accountsOf,
@@ -14,6 +14,7 @@ import {
   type OidcName,
   type ProviderSettings,
 } from "../../domain/providers.ts";
+import { groupColumns } from "../../domain/oidc-claims.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
 import { hashToken } from "../../domain/tokens.ts";
@@ -25,13 +26,17 @@ import {
   findSessionsAt,
   insertProviderSession,
   listSealedSessions,
+  listSessionsOfHolders,
   takeTurn,
   updateProviderSession,
   useLogoutToken,
   type ProviderSessionRow,
 } from "../../store/people/provider-sessions.ts";
+import { asSystem } from "../../store/spaces.ts";
 import { record, system } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
+import { writeJobs } from "../job-changes/changes.ts";
+import { applyGroups } from "../teams/group-members.ts";
 import { wholeBody } from "../whole-body.ts";
 import { discovered, keyFetch, renew, type ProviderTokens } from "./oauth-client.ts";
 import { algorithms, keysOf } from "./provider-keys.ts";
@@ -103,7 +108,7 @@ export async function goesOn(context: Context, login: string): Promise<boolean> 
 /** False if the provider refuses. Throws without an answer. */
 async function ask(
   context: Context,
-  { id, host, subject, id_token: known }: ProviderSessionRow,
+  { id, host, subject, user_id: user, id_token: known }: ProviderSessionRow,
   name: OidcName,
   settings: ProviderSettings,
   refreshToken: string,
@@ -126,16 +131,45 @@ async function ask(
     ...(last === undefined ? {} : { claims: decodeJwt(last) }),
     subject,
   });
-  await store.write(async (tx) => {
-    await updateProviderSession(tx, id, { answered_at: now() });
-    const account = { provider: "oidc", host, subject } as const;
-    await updateAccount(tx, account, {
-      email: email ?? shown ?? subject,
-      verified: JSON.stringify(verified),
-      groups: JSON.stringify(groups ?? []),
-    });
-  });
+  await asSystem(() =>
+    writeJobs(context, async (tx, afterCommit) => {
+      await updateProviderSession(tx, id, { answered_at: now() });
+      const account = { provider: "oidc", host, subject } as const;
+      await updateAccount(tx, account, {
+        email: email ?? shown ?? subject,
+        verified: JSON.stringify(verified),
+        ...groupColumns(groups ?? [], now()),
+      });
+      await applyGroups(tx, afterCommit, user, now());
+    }),
+  );
   return true;
+}
+
+/**
+ * Asks daily about people whose access tokens work because of their groups: they need not be signed
+ * in. A provider that refuses is not asked again; the groups count until they are too old.
+ */
+export async function askForTokenHolders(context: Context, signal: AbortSignal): Promise<void> {
+  const { store, providers, now } = context;
+  const before = now() - day;
+  const sessions = await store.read.all(listSessionsOfHolders, { before, now: now(), limit: 50 });
+  for (const session of sessions) {
+    if (signal.aborted) return;
+    const { id, host, asked_at } = session;
+    if (!(await store.write((tx) => tx.first(takeTurn, { id, before: asked_at, now: now() }))))
+      continue;
+    const found = providerOf(providers, { provider: "oidc", host });
+    const refreshToken = open(context, id, session.refresh_token);
+    if (!found || !isOidc(found.name) || refreshToken === undefined) continue;
+    try {
+      if (!(await ask(context, session, found.name, found.settings, refreshToken)))
+        await end(context, session, "refused_by_provider");
+    } catch (error) {
+      // Not known: it is asked again in a day.
+      if (!(error instanceof RefusalError)) throw error;
+    }
+  }
 }
 
 /** Ends the logins of a session. Returns false. */
@@ -156,8 +190,11 @@ async function endIn(
   reason: string,
   now: number,
 ): Promise<void> {
-  // What the provider has said counts no longer.
-  await updateProviderSession(tx, id, { answered_at: 0 });
+  // What the provider has said counts no longer, and after its refusal it is not asked again.
+  await updateProviderSession(tx, id, {
+    answered_at: 0,
+    ...(reason === "no_answer" ? {} : { refresh_token: null }),
+  });
   for (const { id: login, kind: name } of await endLoginsFrom(tx, id, now)) {
     const details = { reason };
     await record(tx, { by: system, owner, action: "login.revoke", id: login, name, details }, now);

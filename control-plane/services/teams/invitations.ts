@@ -11,7 +11,6 @@ import { listAddressesOf } from "../../store/people/accounts.ts";
 import {
   countOpenInvitations,
   deleteInvitation,
-  deleteInvitationsTo,
   findInvitationByToken,
   insertInvitation,
   listOpenInvitations,
@@ -19,16 +18,16 @@ import {
   type InvitationRow,
   type OpenedInvitation,
 } from "../../store/teams/invitations.ts";
-import { countMembers, findMember, insertMember } from "../../store/teams/members.ts";
-import { person, record, recordOwn, type Actor } from "../audit/audit.ts";
+import { countMembers, findMember, type MemberRow } from "../../store/teams/members.ts";
+import { person, recordOwn, type Actor } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { refreshQueueOfVoter, writeJobs, type AfterCommit } from "../job-changes/changes.ts";
+import { writeJobs, type AfterCommit } from "../job-changes/changes.ts";
 import { time } from "../../domain/moments.ts";
+import { changeMember, closeInvitationsTo, membersLimit } from "./membership.ts";
 import { checkTeamCount } from "./teams.ts";
 
 export const invitationsLimit = 100;
-export const membersLimit = 500;
 
 const linkPath = "/invitations/";
 
@@ -117,7 +116,7 @@ async function readInvitation(
   return {
     ...view(invitation),
     team: { name, slug },
-    isMember: (await read.first(findMember, { space, user })) !== undefined,
+    isMember: isInvited(await read.first(findMember, { space, user })),
     isForCaller: isFor(invitation, await listAddressesOf(read, user)),
   };
 }
@@ -141,14 +140,13 @@ export async function acceptInvitation(
   caller: UserCaller,
   token: string,
 ): Promise<string> {
-  const { wakeups, now } = context;
+  const { now } = context;
   const { user_id: id, email } = caller;
   const { slug } = await asSystem(() =>
     writeJobs(context, (tx, afterCommit) =>
       joinTeam(tx, afterCommit, { user: { id, email }, by: person(caller) }, token, now()),
     ),
   );
-  wakeups.notify("login", id);
   return slug;
 }
 
@@ -158,7 +156,7 @@ export interface Joining {
   readonly by: Actor;
 }
 
-/** Joins in a transaction. Returns also whether the person was no member before. */
+/** Joins in a transaction. Returns also whether the person had not been invited before. */
 export async function joinTeam(
   tx: Queries,
   afterCommit: AfterCommit,
@@ -169,24 +167,27 @@ export async function joinTeam(
   const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
   const invitation = checkOpen(row, now);
   const { id, space_id: space, role, team_slug: slug } = invitation;
-  if (await tx.first(findMember, { space, user })) return { slug, isNew: false };
+  const before = await tx.first(findMember, { space, user });
+  if (isInvited(before)) return { slug, isNew: false };
   await checkAddress(tx, invitation, user);
   await checkTeamCount(tx, user);
   const { count = 0 } = (await tx.first(countMembers, { space })) ?? {};
-  if (count >= membersLimit)
+  if (count >= membersLimit && !before)
     throw new RefusalError(
       "quota_exceeded",
       `the team has ${count} members, which is the limit: ask an admin to remove one`,
     );
   if (!(await tx.first(useInvitation, { id, now }))) throw usedInvitation();
   await closeInvitationsTo(tx, space, user);
-  const { created_by: invited_by } = invitation;
-  await insertMember(tx, { space_id: space, user_id: user, role, joined_at: now, invited_by });
-  await refreshQueueOfVoter(tx, afterCommit, { owner: space, user }, now);
-  const details = { role, invitation_id: id, invited_by: invitation.inviter };
-  await record(tx, { by, owner: space, action: "member.join", id: user, name, details }, now);
+  const details = { invitation_id: id, invited_by: invitation.inviter };
+  const invited = { role, by: invitation.created_by };
+  await changeMember(tx, afterCommit, { space, user, name, by, details }, { invited }, now);
   return { slug, isNew: true };
 }
+
+/** Groups alone leave an invitation of use: it stays when they go. */
+const isInvited = (member: MemberRow | undefined): boolean =>
+  member !== undefined && member.invited_role !== null;
 
 function checkOpen(row: OpenedInvitation | undefined, now: number): OpenedInvitation {
   if (!row || (row.used_at === null && row.expires_at <= now))
@@ -214,12 +215,6 @@ async function checkAddress(
     "permission_denied",
     `This invitation is for ${invitation.email}: sign in with an account that has this verified address`,
   );
-}
-
-/** Deletes what is left for the addresses of someone who joins a team, or is no longer a member. */
-export async function closeInvitationsTo(tx: Queries, space: string, user: string): Promise<void> {
-  const addresses = (await listAddressesOf(tx, user)).map(lowerCase);
-  await deleteInvitationsTo(tx, { space, addresses });
 }
 
 const isFor = ({ email }: Pick<InvitationRow, "email">, addresses: readonly string[]): boolean =>

@@ -1,24 +1,15 @@
 /** Members of a team. The caller acts in the team. */
 import type { Member, UpdateMember } from "../../../protocol/teams.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { checkPermission } from "../../domain/roles.ts";
+import { checkPermission, highestRole } from "../../domain/roles.ts";
 import type { Queries } from "../../store/db.ts";
-import {
-  deleteMember,
-  deleteSecretsOfAdmin,
-  deleteTokensOf,
-  findMember,
-  findOtherAdmin,
-  listMembers as listRows,
-  saveMemberRole,
-  type MemberRow,
-} from "../../store/teams/members.ts";
-import { recordOwn } from "../audit/audit.ts";
+import { findMember, listMembers as listRows, type MemberRow } from "../../store/teams/members.ts";
+import { person } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { refreshQueueOfVoter, writeJobs } from "../job-changes/changes.ts";
+import { writeJobs } from "../job-changes/changes.ts";
 import { time } from "../../domain/moments.ts";
-import { closeInvitationsTo } from "./invitations.ts";
+import { changeMember, checkOtherAdmin, type ChangedMember } from "./membership.ts";
 
 export async function listMembers(
   { store: { read } }: Context,
@@ -35,48 +26,50 @@ export async function updateMember(
   user: string,
   { role }: UpdateMember,
 ): Promise<Member> {
-  const { space_id: space } = caller;
-  const { now, wakeups } = context;
+  const { now } = context;
   const member = await writeJobs(context, async (tx, afterCommit) => {
     await checkAdmin(tx, caller);
-    const before = await findMemberAs(tx, caller, user);
-    if (before.role === role) return before;
-    if (before.role === "admin") await endAdmin(tx, space, user);
-    const details = { role, role_before: before.role };
-    const entry = { action: "member.update", id: user, name: before.email, details } as const;
-    // Before the change: it may be the caller's own role.
-    await recordOwn(tx, caller, entry, now());
-    await tx.run(saveMemberRole, { space, user, role });
-    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user }, now());
-    return { ...before, role };
+    const before = await findInvited(tx, caller, user);
+    if (before.invited_role === role) return before;
+    if (before.role === "admin" && highestRole([role, before.group_role]) !== "admin")
+      await checkOtherAdmin(tx, before.space_id, user);
+    const invited = { role, by: before.invited_by };
+    return changeMember(tx, afterCommit, changed(caller, before), { invited }, now());
   });
-  wakeups.notify("login", user);
-  return view(member);
+  return view(member!);
 }
 
-/** Access ends at once, also of access tokens that the member created in this team. */
+/** What an invitation gave ends at once. A member who has it by groups too stays one. */
 export async function removeMember(
   context: Context,
   caller: UserCaller,
   user: string,
 ): Promise<void> {
-  const { space_id: space } = caller;
-  const { now, wakeups } = context;
+  const { now } = context;
   if (user !== caller.user_id) checkPermission(caller, "members");
   await writeJobs(context, async (tx, afterCommit) => {
-    const { email, role } = await findMemberAs(tx, caller, user);
-    if (role === "admin") await endAdmin(tx, space, user);
-    const tokens = await tx.all(deleteTokensOf, { space, user });
-    const details = { role, access_tokens: tokens.length };
-    const entry = { action: "member.remove", id: user, name: email, details } as const;
-    // Before the change: the caller may be the one who leaves.
-    await recordOwn(tx, caller, entry, now());
-    // While PostgreSQL still shows the address of the member.
-    await closeInvitationsTo(tx, space, user);
-    await tx.run(deleteMember, { space, user });
-    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user }, now());
+    const before = await findInvited(tx, caller, user);
+    if (before.role === "admin" && before.group_role !== "admin")
+      await checkOtherAdmin(tx, before.space_id, user);
+    await changeMember(tx, afterCommit, changed(caller, before), { invited: null }, now());
   });
-  wakeups.notify("login", user);
+}
+
+const changed = (caller: UserCaller, member: MemberRow): ChangedMember => ({
+  space: member.space_id,
+  user: member.user_id,
+  name: member.email,
+  by: person(caller),
+});
+
+/** Throws 409 if only groups make the person a member: that changes only with them. */
+async function findInvited(tx: Queries, caller: UserCaller, user: string): Promise<MemberRow> {
+  const member = await findMemberAs(tx, caller, user);
+  if (member.invited_role !== null) return member;
+  throw new RefusalError(
+    "member_by_group",
+    `${member.email} is a member by the groups ${groupsOf(member).join(", ")}: change them at the sign-in provider, or the groups of the team`,
+  );
 }
 
 /** In the change's transaction: of two admins who remove each other, one has lost the right. */
@@ -100,19 +93,16 @@ async function findMemberAs(tx: Queries, caller: UserCaller, user: string): Prom
   return member;
 }
 
-/** Refuses to take the role from the last admin, and ends the secrets that an admin has. */
-async function endAdmin(tx: Queries, space: string, user: string): Promise<void> {
-  if (!(await tx.first(findOtherAdmin, { space, user })))
-    throw new RefusalError(
-      "last_admin",
-      "this is the only admin of the team: make another member admin first, or delete the team",
-    );
-  await deleteSecretsOfAdmin(tx, { space, user });
-}
+const groupsOf = ({ group_names }: MemberRow): string[] => JSON.parse(group_names) as string[];
 
-const view = ({ user_id, email, role, joined_at }: MemberRow): Member => ({
-  user_id,
-  email,
-  role,
-  joined_at: time(joined_at),
+const view = (row: MemberRow): Member => ({
+  user_id: row.user_id,
+  email: row.email,
+  role: row.role,
+  joined_at: time(row.joined_at),
+  sources: [
+    ...(row.invited_role === null ? [] : (["invited"] as const)),
+    ...(row.group_role === null ? [] : (["group"] as const)),
+  ],
+  groups: groupsOf(row),
 });

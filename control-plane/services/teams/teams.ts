@@ -69,8 +69,17 @@ export async function createTeam(
       await checkTeamCount(tx, user.user_id);
       await checkCount(context, tx, user.user_id, "teams");
       await insertTeam(tx, team);
-      const member = { space_id: team.id, user_id: user.user_id, role: "admin" as const };
-      await insertMember(tx, { ...member, joined_at: at, invited_by: null });
+      const role = "admin" as const;
+      await insertMember(tx, {
+        space_id: team.id,
+        user_id: user.user_id,
+        role,
+        joined_at: at,
+        invited_by: null,
+        invited_role: role,
+        group_role: null,
+        group_names: "[]",
+      });
       const entry = { action: "team.create", id: team.id, name, details: { slug } } as const;
       await record(tx, { by: person(user), owner: team.id, ...entry }, at);
     }),

@@ -8,6 +8,7 @@ export const tables = (text: string): string[] => [
 
 export const indexes = [
   `create index provider_sessions_subject on provider_sessions (host, subject)`,
+  `create index provider_sessions_asked on provider_sessions (asked_at) where refresh_token is not null`,
   `create index provider_sessions_user on provider_sessions (user_id)`,
   `create index logins_provider_session on logins (provider_session_id) where provider_session_id is not null`,
   `create index cli_logins_provider_session on cli_logins (provider_session_id) where provider_session_id is not null`,

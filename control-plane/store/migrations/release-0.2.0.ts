@@ -8,6 +8,7 @@ import { data } from "./data-0.2.0.ts";
 import * as notifications from "./notifications.ts";
 import * as schedules from "./schedules.ts";
 import * as providerSessions from "./provider-sessions.ts";
+import * as teamGroups from "./team-groups.ts";
 import { functions } from "./postgres/functions.ts";
 import { indexes as postgresIndexes } from "./postgres/indexes.ts";
 import { rowSecurity } from "./postgres/row-security.ts";
@@ -15,8 +16,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 52 for other schemas, which are refused. */
-export const version = 53;
+/** Commits before 0.2.0 have used 8 to 53 for other schemas, which are refused. */
+export const version = 54;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
@@ -127,6 +128,7 @@ const tables = [
   `create table memberships (
     space_id text not null references teams(id) on delete cascade, user_id text not null references users(id),
     role text not null, joined_at bigint not null, invited_by text references users(id),
+    invited_role text, group_role text, group_names text not null default '[]',
     primary key (space_id, user_id))`,
   `create table invitations (
     id text primary key, space_id text not null references teams(id) on delete cascade,
@@ -148,8 +150,9 @@ const tables = [
     select provider, '', subject, user_id, email, access_token, refresh_token, token_expires_at, created_at, signed_in_at from accounts`,
   `drop table accounts`,
   `alter table accounts_by_host rename to accounts`,
-  ...add("accounts", "verified text", "groups text"),
+  ...add("accounts", "verified text", "groups text", "groups_at bigint"),
   ...providerSessions.tables("text"),
+  ...teamGroups.tables("text"),
   ...connections.tables("text"),
   ...notifications.tables("text", "integer primary key autoincrement"),
   ...schedules.tables("text"),
@@ -236,6 +239,7 @@ const indexes = [
   ...notifications.indexes,
   ...schedules.indexes,
   ...providerSessions.indexes,
+  ...teamGroups.indexes,
   `create unique index variable_sets_name on variable_sets (owner_id, name)`,
   `create index variable_sets_owner on variable_sets (owner_id, id)`,
   `create unique index variable_set_zones on variable_set_attachments (zone_id, set_id) where zone_id is not null`,

@@ -1,4 +1,5 @@
 import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
 export type AccountRow = Row<"accounts">;
@@ -53,6 +54,10 @@ export async function setMissingHosts(
     .where("host", "=", "")
     .execute();
 }
+
+export const findUserEmail = statement<{ user: string }, { email: string }>((db, { user }) =>
+  db.selectFrom("users").select("email").where("id", "=", user),
+);
 
 /** Verified by a provider or by an operator's link; may repeat. */
 export async function listAddressesOf({ sql }: Queries, user: string): Promise<string[]> {

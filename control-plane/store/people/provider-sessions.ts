@@ -1,3 +1,4 @@
+import { sql as raw } from "kysely";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
@@ -93,7 +94,35 @@ export async function endLoginsFrom(
     .execute();
 }
 
-/** Removes sessions from which no login comes any longer. */
+/**
+ * Whether a session is the one by which a provider can be asked about a person whose access tokens
+ * work in a team because of groups: the newest with a refresh token.
+ */
+const isOfHolder = (now: number) => raw<boolean>`(refresh_token is not null
+  and exists (select 1 from access_tokens join memberships
+    on memberships.space_id = access_tokens.owner_id and memberships.user_id = access_tokens.created_by
+    where access_tokens.created_by = provider_sessions.user_id and access_tokens.expires_at > ${now}
+      and memberships.group_role is not null)
+  and not exists (select 1 from provider_sessions as newer where newer.host = provider_sessions.host
+    and newer.subject = provider_sessions.subject and newer.refresh_token is not null
+    and newer.id > provider_sessions.id))`;
+
+/** Those of which the provider was not asked since this moment, and has not answered. */
+export const listSessionsOfHolders = statement<
+  { before: number; now: number; limit: number },
+  ProviderSessionRow
+>((db, { before, now, limit }) =>
+  db
+    .selectFrom("provider_sessions")
+    .selectAll()
+    .where("asked_at", "<=", before)
+    .where("answered_at", "<=", before)
+    .where(isOfHolder(now))
+    .orderBy("asked_at")
+    .limit(limit),
+);
+
+/** Removes sessions from which no login comes any longer, and that nothing else needs. */
 export async function deleteEndedSessions({ sql }: Queries, now: number): Promise<void> {
   await sql
     .deleteFrom("provider_sessions")
@@ -119,6 +148,7 @@ export async function deleteEndedSessions({ sql }: Queries, now: number): Promis
         ),
       ),
     )
+    .where(raw<boolean>`not ${isOfHolder(now)}`)
     .execute();
 }
 

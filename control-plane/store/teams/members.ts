@@ -39,11 +39,13 @@ export const countMembers = statement<{ space: string }, { count: number }>((db,
     .where("space_id", "=", space),
 );
 
+/** Those that the user is a member of not only by groups. */
 export const countTeamsOf = statement<{ user: string }, { count: number }>((db, { user }) =>
   db
     .selectFrom("memberships")
     .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("user_id", "=", user),
+    .where("user_id", "=", user)
+    .where("invited_role", "is not", null),
 );
 
 /** Those that the user has created and is still a member of. */
@@ -52,6 +54,7 @@ export const countCreatedTeams = statement<{ user: string }, { count: number }>(
     .selectFrom("memberships")
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .where("user_id", "=", user)
+    .where("invited_role", "is not", null)
     .where("invited_by", "is", null),
 );
 
@@ -70,16 +73,35 @@ export async function insertMember({ sql }: Queries, member: Row<"memberships">)
   await sql.insertInto("memberships").values(member).execute();
 }
 
-export const saveMemberRole = statement<{
-  space: string;
-  user: string;
-  role: Row<"memberships">["role"];
-}>((db, { space, user, role }) =>
-  db
+export async function saveMember(
+  { sql }: Queries,
+  { space_id, user_id, ...change }: Omit<Row<"memberships">, "joined_at">,
+): Promise<void> {
+  await sql
     .updateTable("memberships")
-    .set({ role })
-    .where("space_id", "=", space)
-    .where("user_id", "=", user),
+    .set(change)
+    .where("space_id", "=", space_id)
+    .where("user_id", "=", user_id)
+    .execute();
+}
+
+/** The memberships that a user has by groups, perhaps not only by them. */
+export const listGroupMemberships = statement<{ user: string }, MemberRow>((db, { user }) =>
+  db
+    .selectFrom("memberships")
+    .innerJoin("users", "users.id", "memberships.user_id")
+    .selectAll("memberships")
+    .select("users.email")
+    .where("user_id", "=", user)
+    .where("group_role", "is not", null),
+);
+
+/** Who is a member of a team, and whether by groups. */
+export const listMemberIds = statement<
+  { space: string },
+  Pick<Row<"memberships">, "user_id" | "group_role">
+>((db, { space }) =>
+  db.selectFrom("memberships").select(["user_id", "group_role"]).where("space_id", "=", space),
 );
 
 export const deleteMember = statement<{ space: string; user: string }>((db, { space, user }) =>

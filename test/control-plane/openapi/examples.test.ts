@@ -8,7 +8,11 @@ import { ask, clientHeaders } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { makeSpace } from "../../helpers/plane/role-space.ts";
 
-const { plane } = planeForFile();
+const { plane } = planeForFile({
+  WINDLASS_OIDC_ISSUER: "https://id.example.com/realms/acme",
+  WINDLASS_OIDC_CLIENT_ID: "windlass",
+  WINDLASS_OIDC_CLIENT_SECRET: "secret",
+});
 
 /** Statuses of a body that the server does not take; others are of what it names. */
 const refused = new Set([400, 413, 415, 422]);

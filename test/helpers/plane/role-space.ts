@@ -135,6 +135,7 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
     "POST /api/cli/teams": { name: `New ${mark}` },
     "PATCH /api/cli/teams/:slug": { name: "Renamed" },
     "PATCH /api/cli/teams/:slug/members/:user_id": { role: "planner" },
+    "PUT /api/cli/teams/:slug/groups": { groups: [] },
     "POST /api/cli/teams/:slug/invitations": { role: "viewer" },
     "POST /api/cli/cloud-identities": {
       name: "new",

@@ -6,6 +6,7 @@ import * as connections from "../connections.ts";
 import * as notifications from "../notifications.ts";
 import * as schedules from "../schedules.ts";
 import * as providerSessions from "../provider-sessions.ts";
+import * as teamGroups from "../team-groups.ts";
 import { isQueued, wanted } from "../queue.ts";
 
 /** What selects the queued jobs of one kind. */
@@ -29,6 +30,7 @@ export const indexes = [
   ...notifications.indexes,
   ...schedules.indexes,
   ...providerSessions.indexes,
+  ...teamGroups.indexes,
   `create index debug_logs_blob on debug_logs (blob)`,
   `create index invitations_space on invitations (space_id, id)`,
   `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'), job_id)`,

@@ -83,6 +83,7 @@ const policies: Readonly<Record<string, string>> = {
   spaces: inSpace("id"),
   teams: inSpace("id"),
   memberships: `${inSpace("space_id")} or ${inSpace("user_id")}`,
+  team_groups: inSpace("space_id"),
   invitations: inSpace("space_id"),
   // Names are shown of the members of a team, and of those who created what is in it.
   users: `${inSpace("id")} or exists (select from memberships where memberships.user_id = users.id)

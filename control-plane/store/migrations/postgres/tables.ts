@@ -7,6 +7,7 @@ import * as connections from "../connections.ts";
 import * as notifications from "../notifications.ts";
 import * as schedules from "../schedules.ts";
 import * as providerSessions from "../provider-sessions.ts";
+import * as teamGroups from "../team-groups.ts";
 
 const text = `text collate "C"`;
 /** Only grows, even after the newest rows were removed. */
@@ -23,6 +24,7 @@ export const tables = [
   `create table memberships (
     space_id ${text} not null references teams(id) on delete cascade, user_id ${text} not null references users(id),
     role ${text} not null, joined_at bigint not null, invited_by ${text} references users(id),
+    invited_role ${text}, group_role ${text}, group_names ${text} not null default '[]',
     primary key (space_id, user_id))`,
   `create table invitations (
     id ${text} primary key, space_id ${text} not null references teams(id) on delete cascade,
@@ -38,8 +40,9 @@ export const tables = [
     provider ${text} not null, host ${text} not null, subject ${text} not null,
     user_id ${text} not null references users(id), email ${text} not null, access_token ${text} not null,
     refresh_token ${text}, token_expires_at bigint, created_at bigint not null, signed_in_at bigint not null,
-    verified ${text}, groups ${text}, primary key (provider, host, subject))`,
+    verified ${text}, groups ${text}, groups_at bigint, primary key (provider, host, subject))`,
   ...providerSessions.tables(text),
+  ...teamGroups.tables(text),
   `create table login_links (
     token_hash ${text} primary key, email ${text} not null, created_at bigint not null, expires_at bigint not null,
     used_at bigint)`,

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mayStay } from "../../../../control-plane/services/people/admission.ts";
-import { signInRule } from "../../../../control-plane/domain/sign-in-allow.ts";
 import { ask, readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
@@ -10,9 +9,9 @@ import {
   type CompanyProvider,
 } from "../../../helpers/people/company-provider.ts";
 import { TestBrowser } from "../../../helpers/people/providers.ts";
-import { agedHeaders, newLink, signIn as signInClient } from "../../../helpers/people/sign-in.ts";
+import { companySignIn, publicUrl } from "../../../helpers/people/company-sign-in.ts";
+import { newLink, signIn as signInClient } from "../../../helpers/people/sign-in.ts";
 
-const publicUrl = "http://127.0.0.1:47393";
 const [minute, hour] = [60_000, 3_600_000];
 let company: CompanyProvider;
 beforeAll(async () => {
@@ -27,48 +26,16 @@ const { plane } = planeForFile(() => ({
   WINDLASS_PUBLIC_URL: publicUrl,
 }));
 
-const allow = (...entries: string[]) =>
-  Object.assign(plane.context, { signInAllow: entries.map((text) => signInRule(text)) });
-
-/** Another person, who signs in from now on. */
-function person(claims: Readonly<Record<string, unknown>> = {}) {
-  company.subject = randomUUID();
-  const email = `${company.subject}@example.com`;
-  company.people.set(company.subject, { email, email_verified: true, ...claims });
-  return { subject: company.subject, email };
-}
+const { allow, person, enter, isIn, staysIn, sessionsOf, wait } = companySignIn(
+  plane,
+  () => company,
+);
 
 beforeEach(() => {
   Object.assign(company, { forge: undefined, isDown: false });
   allow("oidc:*");
 });
 
-async function enter(browser = new TestBrowser(), name = "oidc") {
-  const { url } = await browser.visit(
-    `${plane.url}/api/auth/login/${name}?next=/settings`,
-    (next) => next.startsWith(publicUrl),
-  );
-  const visit = await browser.visit(url.replace(publicUrl, plane.url));
-  const jar = browser.jars.get(new URL(plane.url).host);
-  const headers = {
-    cookie: `windlass_session=${jar?.get("windlass_session") ?? ""}`,
-    origin: plane.url,
-  };
-  return { ...visit, browser, headers };
-}
-
-type Headers = Awaited<ReturnType<typeof enter>>["headers"];
-
-const isIn = async (headers: Headers) =>
-  (await ask(plane, "GET", "/settings", { headers })).status === 200;
-/** As a minute later, when the session is renewed. */
-const staysIn = async (headers: Headers) => isIn(await agedHeaders(plane, headers, 2 * minute));
-const sessionsOf = (subject: string) => readRows(plane, "provider_sessions", { subject });
-/** The provider was asked and answered so long ago. */
-const wait = (subject: string, milliseconds: number) => {
-  const at = plane.context.now() - milliseconds;
-  return setRows(plane, "provider_sessions", { asked_at: at, answered_at: at }, { subject });
-};
 const logout = (token: string, name = "oidc") =>
   ask(plane, "POST", `/api/auth/${name}/backchannel-logout`, {
     body: new URLSearchParams({ logout_token: token }).toString(),
