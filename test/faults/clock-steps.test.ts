@@ -7,6 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { followClock, settleClock } from "../../control-plane/services/clock.ts";
+import { system } from "../../control-plane/services/audit/audit.ts";
+import { recordEvent } from "../../control-plane/services/events/record.ts";
+import { scheduleRounds } from "../../control-plane/services/schedules/rounds.ts";
 import { findWorker } from "../../control-plane/store/workers/workers.ts";
 import {
   addHeldJob,
@@ -15,10 +18,11 @@ import {
   type Plane,
   readJob,
   readRow,
+  readRows,
   setRows,
   startPlane,
 } from "../helpers/plane/plane.ts";
-import { addOwner, addRows, type Owner } from "../helpers/plane/rows.ts";
+import { addOwner, addRows, addRule, addSpec, type Owner } from "../helpers/plane/rows.ts";
 
 const day = 24 * 3600_000;
 const seconds = (milliseconds: number) => String(milliseconds / 1000);
@@ -162,6 +166,111 @@ describe("the next look at a code host", () => {
     for (const at of [poll_at, last_poll_at, quiet_until - 3600_000])
       expect(at).toBeLessThanOrEqual(context.now());
     expect(await settleClock(context)).toBe(false);
+  });
+});
+
+describe("schedules, after a clock that was ahead is set back", () => {
+  const hourly = async (ahead: number, zone_id = owner.zone) => {
+    const at = plane.context.now();
+    const row = {
+      id: randomUUID(),
+      owner_id: owner.id,
+      name: randomUUID(),
+      kind: "plan" as const,
+      spec_id: null,
+      zone_id,
+      cron: "0 * * * *",
+      timezone: "UTC",
+      window_minutes: 10,
+      starts_at: null,
+      ends_at: null,
+      enabled: 1 as const,
+      author_id: null,
+      moment: at + ahead,
+      look_at: at + ahead,
+      warn_at: null,
+      spread_to: "half of the zone",
+      last_at: at + ahead - 3600_000,
+      last_job_id: null,
+      last_skipped: null,
+      created_at: at,
+      updated_at: at,
+    };
+    await addRows(plane.context.store, "schedules", row);
+    return row;
+  };
+  const runOf = ({ id, owner_id }: { id: string; owner_id: string }, spec_id: string) => ({
+    schedule_id: id,
+    spec_id,
+    owner_id,
+    plan_job_id: null,
+    job_id: null,
+    author_id: null,
+    queue_class: 2 as const,
+    skipped: null,
+  });
+  const isNext = async (id: string) => {
+    const { moment, look_at, spread_to } = await readRow(plane, "schedules", { id });
+    const now = plane.context.now();
+    expect([look_at, spread_to]).toEqual([moment, null]);
+    expect(moment! - now).toBeGreaterThan(-10_000);
+    expect(moment! - now).toBeLessThanOrEqual(3600_000);
+  };
+
+  it("while the server runs, come at their next time, and so do what waits and what is sent", async () => {
+    const { store } = plane.context;
+    const row = await hourly(day);
+    const [late, early] = [await addSpec(store, owner), await addSpec(store, owner)];
+    const now = plane.context.now();
+    const runs = { moment: now - day - 60_000, due_at: now + day };
+    await addRows(store, "schedule_runs", { ...runOf(row, late), ...runs });
+    await addRows(store, "schedule_runs", {
+      ...runOf(row, early),
+      moment: now,
+      due_at: now + 300_000,
+    });
+    stepClock(-day);
+    await vi.waitFor(() => isNext(row.id), 10_000);
+    // Its time comes again, and so does its run.
+    expect(await readRows(plane, "schedule_runs", { spec_id: early })).toEqual([]);
+    await vi.waitFor(async () => {
+      const run = await readRow(plane, "schedule_runs", { spec_id: late });
+      expect(run.due_at ?? 0).toBeLessThanOrEqual(plane.context.now() + 60_000);
+    }, 10_000);
+  });
+
+  it("while the server was stopped, come at their next time", async () => {
+    const row = await hourly(40 * day);
+    const round = scheduleRounds(plane.context, new AbortController().signal);
+    await round();
+    await isNext(row.id);
+  });
+
+  it("deliver what was to be sent later", async () => {
+    const { context } = plane;
+    const ahead = context.now() + day;
+    const id = randomUUID();
+    const rule_id = await addRule(context.store, owner, {});
+    await context.store.write((tx) =>
+      recordEvent(tx, ahead, { type: "worker.offline", owner: owner.id, by: system }),
+    );
+    const event = await readRow(plane, "events", { owner_id: owner.id });
+    await addRows(context.store, "deliveries", {
+      id,
+      owner_id: owner.id,
+      rule_id,
+      event_id: event.id,
+      event_name: event.event_id,
+      type: event.type,
+      status: "retrying",
+      attempt: 1,
+      next_at: ahead,
+      first_failed_at: ahead,
+    });
+    expect(await settleClock(context)).toBe(true);
+    const { next_at, first_failed_at } = await readRow(plane, "deliveries", { id });
+    for (const at of [next_at, first_failed_at])
+      expect(at ?? ahead).toBeLessThanOrEqual(context.now());
   });
 });
 

@@ -14,8 +14,10 @@ import {
   findDueOwners,
   findDueRuns,
   findDueSchedules,
+  findFutureSchedule,
   findRun,
   findSpecsOfZone,
+  lookAgain,
   saveRun,
 } from "../../store/schedules/rounds.ts";
 import {
@@ -45,8 +47,12 @@ const roundMilliseconds = 10 * second;
 export function scheduleRounds(context: Context, stop: AbortSignal): () => Promise<void> {
   const { store, now } = context;
   let after = "";
+  let seen: number | undefined;
   return async () => {
-    const until = now() + roundMilliseconds;
+    const start = now();
+    if (await isSetBack(context, seen)) await store.write((tx) => lookAgain(tx, start));
+    seen = start;
+    const until = start + roundMilliseconds;
     // The other half is for runs that are due, however many schedules have come.
     const half = until - roundMilliseconds / 2;
     const goesOn = () => !stop.aborted && now() < until;
@@ -94,6 +100,17 @@ export function scheduleRounds(context: Context, stop: AbortSignal): () => Promi
   };
 }
 
+/** A smaller step makes a schedule late by less. */
+const stepMilliseconds = second;
+
+/** Whether the clock was set back since the round before, or since a server wrote schedules last. */
+async function isSetBack({ store, now }: Context, seen: number | undefined): Promise<boolean> {
+  if (seen !== undefined) return seen - now() > stepMilliseconds;
+  return (
+    (await store.read.first(findFutureSchedule, { now: now() + stepMilliseconds })) !== undefined
+  );
+}
+
 /** Gives a schedule that has come its runs: of a zone those of some configurations, and then of more. */
 const comes = ({ store, now }: Context, id: string): Promise<void> =>
   store.write(async (tx) => {
@@ -102,10 +119,10 @@ const comes = ({ store, now }: Context, id: string): Promise<void> =>
     if (!schedule || schedule.look_at === null || schedule.look_at > at) return;
     const { moment, warn_at } = schedule;
     if (warn_at !== null && warn_at <= at) await announce(tx, schedule, at);
-    if (moment === null || moment > at)
-      return updateSchedule(tx, id, { warn_at: null, look_at: moment });
+    if (moment === null || moment > at) return waitOn(tx, schedule, at);
     // What has come since a backup may have run: nothing is repeated after a restore.
-    const isPast = moment <= Number((await findFact(tx, restoredAt)) ?? 0);
+    const restoredTime = Number((await findFact(tx, restoredAt)) ?? 0);
+    const isPast = moment <= restoredTime && restoredTime <= at;
     const { window_minutes } = schedule;
     const from = spreadFrom(moment, window_minutes, at);
     const specs = isPast ? [] : await specsOf(tx, schedule, schedule.spread_to ?? "");
@@ -133,6 +150,19 @@ const comes = ({ store, now }: Context, id: string): Promise<void> =>
       ...(isPast ? { last_at: at, last_job_id: null, last_skipped: restored } : {}),
     });
   });
+
+/** Looks again when it comes, which is earlier than it was if the clock has been set back. */
+function waitOn(tx: Queries, schedule: ScheduleRow, at: number): Promise<void> {
+  const { id, cron } = schedule;
+  const moment = cron === null ? schedule.moment : nextMoment({ ...schedule, cron }, at);
+  const warn_at = (schedule.warn_at ?? 0) > at ? schedule.warn_at : null;
+  return updateSchedule(tx, id, {
+    moment,
+    warn_at,
+    look_at: warn_at ?? moment,
+    ...(moment === schedule.moment ? {} : { spread_to: null }),
+  });
+}
 
 async function specsOf(
   tx: Queries,
@@ -162,7 +192,8 @@ async function startRun(
 ): Promise<void> {
   const { id: schedule_id, owner_id } = schedule;
   const before = await tx.first(findRun, { schedule: schedule_id, spec: spec_id });
-  if (before && before.moment >= start.moment) return;
+  // One of a time that has not come was queued before the clock was set back.
+  if (before && before.moment >= start.moment && before.moment <= at) return;
   if (before?.open === 1) return noteSkipped(tx, schedule, before, stillOpen, at);
   const none = { plan_job_id: null, job_id: null, skipped: null };
   await saveRun(tx, { schedule_id, spec_id, owner_id, ...start, ...none });

@@ -1,6 +1,7 @@
 /** SQL of the rounds: which schedules have come, and which of their runs are due. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
+import { minute } from "../../../common/units.ts";
 import { scheduleRunsBy, schedulesBy, specsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
@@ -130,3 +131,33 @@ export const wakeRun = statement<{ plan: string; now: number }>((db, { plan, now
     .where("plan_job_id", "=", plan)
     .where("job_id", "is", null),
 );
+
+/** A schedule that was changed, or came, at a time that is not over: the clock was set back since. */
+export const findFutureSchedule = statement<{ now: number }, { id: string }>((db, { now }) =>
+  db
+    .selectFrom("schedules")
+    .select("id")
+    .where((where) => where.or([where("last_at", ">", now), where("updated_at", ">", now)]))
+    .limit(1),
+);
+
+/**
+ * After the clock was set back: looks at every schedule again. What was to run for a time that has not
+ * come is dropped, because that time comes again, and what waits longer than its window is due.
+ */
+export async function lookAgain({ sql: db }: Queries, now: number): Promise<void> {
+  await db.updateTable("schedules").set({ look_at: now }).where("look_at", ">", now).execute();
+  await db
+    .deleteFrom("schedule_runs")
+    .where("due_at", ">", now)
+    .where("moment", ">", now)
+    .where("plan_job_id", "is", null)
+    .execute();
+  const longest = sql<number>`(select cast(${now + minute} as bigint) + window_minutes * ${sql.lit(minute)}
+    from schedules where schedules.id = schedule_runs.schedule_id)`;
+  await db
+    .updateTable("schedule_runs")
+    .set({ due_at: now })
+    .where("due_at", ">", longest)
+    .execute();
+}

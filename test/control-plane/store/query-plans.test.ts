@@ -61,6 +61,7 @@ const scans: Record<string, string> = {
   countHeld: "every held job, at most every five seconds",
   findAllUnreleased: "once, after a restore",
   findLeftLocks: "every lock: one for each running job, and those of lost jobs",
+  findFutureSchedule: "every schedule, at the start of a server",
   findUntoldLocks: "every lock, as findLeftLocks",
   findStalled: "every rule, once a minute; and the queued jobs of those that want to know",
   findExpiringTokens: "every access token, twice an hour",
