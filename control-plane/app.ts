@@ -24,6 +24,7 @@ import { configurationRoutes } from "./routes/configurations.ts";
 import { claimRoutes } from "./routes/claims.ts";
 import { makeGuards } from "./http/guards.ts";
 import { serve } from "./http/route.ts";
+import { issuerRoutes } from "./routes/issuer.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { logRoutes } from "./routes/logs.ts";
 import { notificationRoutes } from "./routes/notifications.ts";
@@ -156,6 +157,7 @@ export async function buildApp(
     ...identityRoutes(context),
     ...releaseRoutes(context),
     ...jobRoutes(context),
+    ...issuerRoutes(context),
     ...claimRoutes(claims),
     ...logRoutes(app, context),
     ...planRoutes(context),

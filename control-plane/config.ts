@@ -32,6 +32,8 @@ export interface ServerConfig extends LogSettings {
   readonly port: number;
   /** Undefined: derived from the address on which the server listens. */
   readonly publicUrl: string | undefined;
+  /** Of the tokens for jobs; undefined: the public address. */
+  readonly issuerUrl: string | undefined;
   readonly trustedProxies: readonly string[];
   /** Places that are not public and that users may name. */
   readonly outboundAllow: readonly string[];
@@ -78,8 +80,6 @@ export interface ServerConfig extends LogSettings {
   readonly logArchiveSeconds: number;
   /** How soon a server sees that the time to look at a code host has come. */
   readonly codeHostSeconds: number;
-  /** How long a job waits until it is of the first class of the queue. */
-  readonly queueLiftSeconds: number;
   /** How many event streams a user may have open at the same time. */
   readonly streamsPerPerson: number;
   /** systemd's socket for messages of the service. */
@@ -93,7 +93,6 @@ const limits = {
   /** Most lines that come late come within minutes, and a fresh log is read more than an old one. */
   logArchiveSeconds: 600,
   codeHostSeconds: 1,
-  queueLiftSeconds: 1800,
   /** Each open page of a job and each client that follows a log has one. */
   streamsPerPerson: 50,
   /** A state that is seldom deployed keeps what it can be rolled back to, whatever its age. */
@@ -123,6 +122,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     host: read("WINDLASS_HOST"),
     port: read("WINDLASS_PORT"),
     publicUrl: read("WINDLASS_PUBLIC_URL"),
+    issuerUrl: read("WINDLASS_ISSUER_URL"),
     trustedProxies: networksOf(read("WINDLASS_TRUSTED_PROXIES")),
     outboundAllow: read("WINDLASS_OUTBOUND_ALLOW") ?? [],
     network: readNetwork(environment),

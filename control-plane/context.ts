@@ -108,6 +108,7 @@ async function openServices(
     teamCreators: config.teamCreators,
     operators: config.operators,
     publicUrl: () => publicUrl,
+    issuerUrl: () => config.issuerUrl ?? publicUrl,
     setPublicUrl: (url) => {
       publicUrl = url;
     },
@@ -115,7 +116,6 @@ async function openServices(
       heartbeat: config.heartbeatSeconds * 1000,
       offline: config.offlineSeconds * 1000,
       lost: config.lostSeconds * 1000,
-      lift: config.queueLiftSeconds * 1000,
     },
     retention: config.retention,
     quotas: config.quotas,

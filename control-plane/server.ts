@@ -20,6 +20,7 @@ import { settleClock } from "./services/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
 import { deliver } from "./services/notifications/deliver.ts";
+import { watchIssuer } from "./services/issuer/issuer.ts";
 import { watchTokens, watchWaiting } from "./services/notifications/watch.ts";
 import { deleteOldEvents } from "./services/notifications/spread.ts";
 import { forgetEvents } from "./services/connections/events.ts";
@@ -120,6 +121,11 @@ export async function startServer(
     [hour, () => watchTokens(context), "looking for access tokens that expire failed"],
     [hour, () => deleteOldEvents(context, signal), "deleting old events failed"],
     [hour, () => forgetEvents(context), "forgetting old events of code hosts failed"],
+    [
+      minute,
+      () => watchIssuer(context, signal),
+      "reading the new key of the issuer at its jwks_uri failed, so that the old key goes on signing",
+    ],
     [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],
     [minute, () => askForTokenHolders(context, signal), "asking providers about groups failed"],
     [hour, () => forgetOldGroups(context, signal), "removing members of old groups failed"],

@@ -7,6 +7,8 @@ import { cloudIdentityEndpoints } from "./cloud-identities.ts";
 import { connectionEndpoints, eventEndpoints } from "./connections.ts";
 import { configurationEndpoints } from "./configuration-endpoints.ts";
 import { executionEndpoints } from "./execution-endpoints.ts";
+import { identityTokenEndpoints } from "./identity-tokens.ts";
+import { issuerEndpoints } from "./issuer.ts";
 import { jobEndpoints } from "./job-endpoints.ts";
 import { loginEndpoints } from "./logins.ts";
 import { notificationEndpoints } from "./notifications.ts";
@@ -99,7 +101,12 @@ export const tags = [
   tag(
     "Executions",
     "The reports of a worker about the job it holds. `X-Job-Attempt` names the attempt; a report of another attempt is refused.",
-    executionEndpoints,
+    { ...executionEndpoints, ...identityTokenEndpoints },
+  ),
+  tag(
+    "Issuer",
+    "What clouds and Vault read to check the tokens of jobs. Anyone may.",
+    issuerEndpoints,
   ),
   tag(
     "Terraform state backend",

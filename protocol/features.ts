@@ -42,6 +42,10 @@ export const featuresOf = (snapshot: ConfigSnapshot, request: RequestFeatures): 
     isRequested(feature) ? request[feature] === true : isUsed(snapshot[feature]),
   );
 
+/** Adds the feature that the runner needs for an identity of this provider. */
+export const withIdentity = (wanted: readonly string[], provider: string): readonly string[] =>
+  features.filter((feature) => wanted.includes(feature) || feature === `identity_${provider}`);
+
 const isRequested = (feature: Feature): feature is Requested =>
   (requested as readonly Feature[]).includes(feature);
 

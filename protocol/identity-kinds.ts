@@ -28,3 +28,15 @@ export const subjectLimit = 255;
 
 export const isIssued = (provider: string): provider is IssuedProvider =>
   (issuedProviders as readonly string[]).includes(provider);
+
+type Principals = { readonly provider: IdentityProvider } & {
+  readonly [F in PrincipalField | PlanField]?: string | null;
+};
+
+/** What jobs act as; empty for an identity of `gcp` whose jobs act as themselves. */
+export const principalOf = (identity: Principals): string =>
+  identity[principalFields[identity.provider]] ?? "";
+
+/** What every PLAN acts as; empty: the same. */
+export const planPrincipalOf = (identity: Principals): string =>
+  identity[`plan_${principalFields[identity.provider]}`] ?? "";

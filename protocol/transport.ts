@@ -1,8 +1,7 @@
 /** The typed client side of the wire, which the control plane does not import. */
 import { withoutEndSlashes } from "../common/addresses.ts";
 import { request, type Dispatcher } from "../common/http-client.ts";
-import { retryAfter } from "../common/retry-after.ts";
-import { mebibyte, second } from "../common/units.ts";
+import { mebibyte } from "../common/units.ts";
 import { calledEndpoints } from "./called-endpoints.ts";
 import type { Answer, Body, Endpoint, Params, Query } from "./endpoint.ts";
 import type { EndpointName, Endpoints } from "./endpoints.ts";
@@ -196,11 +195,11 @@ const problemLimit = mebibyte;
 
 async function problemOf(response: Dispatcher.ResponseData): Promise<ProblemError> {
   const text = (await textWithin(response.body, problemLimit).catch(() => "")) ?? "";
-  const wait = retryAfter(response.headers["retry-after"]);
+  const retryAfter = Number(response.headers["retry-after"]);
   return new ProblemError(
     response.statusCode,
     parseProblem(text) ?? { status: response.statusCode },
-    wait === undefined ? undefined : wait / second,
+    Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
     String(response.headers["content-type"]).startsWith("application/problem+json"),
   );
 }

@@ -277,7 +277,7 @@ const testRegistrars: Readonly<Record<string, string>> = {
  * back up are counted, and their number may only fall.
  */
 const serviceOrder =
-  "search schedules drift notifications pull-requests jobs operations logs graphs zones claims states identities approvals configurations connections people variable-sets teams releases workers plans storage job-changes audit events".split(
+  "search schedules drift notifications pull-requests jobs operations logs graphs zones claims states approvals configurations connections people variable-sets teams releases workers identities issuer plans storage job-changes audit events".split(
     " ",
   );
 const mostImportsUp = 6;

@@ -2,6 +2,7 @@
 import { openApi, type Api } from "../api/api.ts";
 import { nameOf } from "../jobs/words.ts";
 import type { Run } from "../run.ts";
+import { principalOf } from "../../protocol/identity-kinds.ts";
 import { clean, print } from "../terminal/output.ts";
 import type { Kind } from "./script.ts";
 
@@ -36,9 +37,9 @@ const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
   workers: async (api) =>
     (await api.call("listWorkers")).workers.map(({ name, status }) => [name, status]),
   identities: async (api) =>
-    (await api.call("listCloudIdentities")).cloud_identities.map(({ name, role_arn }) => [
-      name,
-      role_arn,
+    (await api.call("listCloudIdentities")).cloud_identities.map((identity) => [
+      identity.name,
+      principalOf(identity),
     ]),
   connections: async (api) =>
     (await api.call("listConnections")).connections.map(({ name, kind }) => [name, kind]),

@@ -33,6 +33,13 @@ export const controlPlane = {
     details:
       "Required when `WINDLASS_HOST` is `0.0.0.0` or `::`, as in the image. The server itself speaks plain HTTP: for an https address, put a reverse proxy in front of it",
   },
+  WINDLASS_ISSUER_URL: {
+    type: "url",
+    otherwise: "the public address",
+    help: "the address at which clouds read the keys of the tokens for jobs",
+    details:
+      "The issuer (`iss`) of the tokens with which jobs sign in to AWS, Google Cloud, Azure and Vault. If the clouds cannot reach the server, name a place that they reach, such as a bucket, and put the files of `windlass server issuer export` there. AWS needs https without a port. A change makes all trust policies void",
+  },
   WINDLASS_TRUSTED_PROXIES: {
     type: "list",
     expected: "addresses or networks such as 10.0.0.0/8",

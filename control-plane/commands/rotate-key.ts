@@ -15,6 +15,7 @@ import { reseal } from "../domain/snapshot.ts";
 import { keepOnlyCurrent, openSecretKeys } from "../data-directory/secret-keys.ts";
 import { resealTokens } from "../services/people/accounts.ts";
 import { resealSessions } from "../services/people/provider-sessions.ts";
+import { resealIssuerKeys } from "../services/issuer/keys.ts";
 import { resealHashKey } from "../services/configurations/config-hash.ts";
 import type { Store } from "../store/db.ts";
 import {
@@ -143,7 +144,11 @@ async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<
   }
   done.values += await store.write(async (tx) => {
     await resealHashKey(tx, keys);
-    return (await resealTokens(tx, keys)) + (await resealSessions(tx, keys));
+    return (
+      (await resealTokens(tx, keys)) +
+      (await resealSessions(tx, keys)) +
+      (await resealIssuerKeys(tx, keys))
+    );
   });
   await resealBlobs(store, inner, keys, done);
   return done;

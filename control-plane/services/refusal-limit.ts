@@ -29,7 +29,10 @@ export const wrongSecretsLimit = 10;
 /** `limit` refusals a minute for each key, by the monotonic clock. */
 export function refusalLimits(
   limit: number,
-  now: () => number = () => performance.now(),
+  {
+    now = () => performance.now(),
+    counted = "refused attempts",
+  }: { readonly now?: () => number; readonly counted?: string } = {},
 ): { of(key: string): RefusalLimit } {
   const windows = new Map<string, { start: number; refused: number }>();
   const current = (key: string) => {
@@ -44,7 +47,7 @@ export function refusalLimits(
     const window = current(key);
     if (!window || window.refused < limit) return;
     const seconds = Math.ceil((window.start + windowMilliseconds - now()) / 1000);
-    const detail = `too many refused attempts; try again in ${seconds} s`;
+    const detail = `too many ${counted}; try again in ${seconds} s`;
     throw new RefusalError("too_many_requests", detail, {}, { "retry-after": String(seconds) });
   }
 

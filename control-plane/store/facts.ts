@@ -8,6 +8,29 @@ export async function setFact(tx: Queries, name: string, value: string): Promise
     .execute();
 }
 
+/** Does not change a fact that has this name already. */
+export async function addFact(tx: Queries, name: string, value: string): Promise<void> {
+  await tx.sql
+    .insertInto("facts")
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .execute();
+}
+
+/** Those with names between two, in their order. */
+export const findFacts = (
+  { sql: db }: Queries,
+  from: string,
+  to: string,
+): Promise<{ name: string; value: string }[]> =>
+  db
+    .selectFrom("facts")
+    .select(["name", "value"])
+    .where("name", ">", from)
+    .where("name", "<", to)
+    .orderBy("name")
+    .execute();
+
 export async function findFact({ sql: db }: Queries, name: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("facts")
@@ -48,12 +71,14 @@ export const backupsTo = "backup;";
 export const zoneMovesFrom = "zone_move:";
 export const zoneMovesTo = "zone_move;";
 
+/** The keys of the issuer, by their number (services/issuer/keys.ts). */
+export const issuerKeysFrom = "issuer_key:";
+export const issuerKeysTo = "issuer_key;";
+/** The space whose tokens had a slug, by the slug. */
+export const issuedSlug = (slug: string): string => `issued_slug:${slug}`;
+
 /** Until when a process refreshes a provider's token. */
 export const refreshesFrom = "refresh:";
-
-/** Until when a provider's logout token is remembered, by its hash. */
-export const logoutTokensFrom = "logout-token:";
-export const logoutTokensTo = "logout-token;";
 
 /** The prefix of facts of an incomplete move of all data to this store. */
 export const movesFrom = "move:";

@@ -7,6 +7,7 @@
 import type { ColumnType, Generated } from "kysely";
 import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
+import type { IdentityProvider } from "../../protocol/identity-kinds.ts";
 import type { StreamType } from "../../protocol/jobs.ts";
 import type { ApprovalColumns, ApprovalRow } from "../domain/approvals.ts";
 import type { JobRow } from "../domain/job.ts";
@@ -109,8 +110,6 @@ export interface QueueHeadsTable {
   only_worker: string;
   /** Labels (none of a job for one worker), then features, each behind a `+`. */
   wanted: Json;
-  /** That of its job. */
-  queue_class: JobRow["queue_class"];
   /** The first of these; empty if there is none. */
   first_wanted: string;
   owner_id: string;
@@ -280,16 +279,19 @@ export interface FactsTable {
   value: string;
 }
 
-/** The role that jobs assume in a cloud account. `external_id` is made once and never changed. */
+/** What jobs act as in a cloud or at Vault. `external_id` is made once and never changed. */
 export interface CloudIdentitiesTable {
   id: string;
   owner_id: string;
   name: string;
-  provider: "aws";
+  provider: IdentityProvider;
+  /** The role, service account, client or Vault role of jobs; empty if `gcp` has none. */
   role_arn: string;
   external_id: string;
-  /** The role of every PLAN; null: `role_arn`. */
+  /** The same of every PLAN; null: `role_arn`. */
   plan_role_arn: string | null;
+  /** The other fields of the provider, JSON; null with `aws`. */
+  settings: string | null;
   created_at: Millis;
   updated_at: Millis;
 }

@@ -19,6 +19,8 @@ export interface WakeupTopics {
   readonly quota: Quota;
   /** What came of an attempt to deliver an event. */
   readonly delivery: "delivered" | "failed" | "given_up";
+  /** A token that was made for a job, by its phase. */
+  readonly identity_token: "plan" | "apply";
   /** Bytes of a job's log that were dropped, because it is too long. */
   readonly dropped: number;
 }

@@ -347,4 +347,6 @@ it("no credential that has ended, or is of another team, opens anything of a tea
 
 /** Needs no credential. */
 const isOpen = (url: string): boolean =>
-  /^\/(healthz|readyz|metrics|openapi\.json|api\/auth\/|api\/workers\/proof)/.test(url);
+  /^\/(healthz|readyz|metrics|openapi\.json|\.well-known\/|api\/auth\/|api\/workers\/proof)/.test(
+    url,
+  );

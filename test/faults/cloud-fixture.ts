@@ -48,7 +48,7 @@ export async function openCloudFixture(
     user,
     sts,
     work,
-    identity,
+    identity: { id: identity.id, external_id: identity.external_id ?? "" },
     [Symbol.asyncDispose]: async () => {
       await owner[Symbol.asyncDispose]();
       await sts[Symbol.asyncDispose]();

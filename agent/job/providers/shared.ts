@@ -16,7 +16,7 @@ import { delimiter, dirname, join } from "node:path";
 import { freeBytes } from "../../machine/disk-space.ts";
 import { StepFailedError, type JobContext } from "../context.ts";
 import { mentions } from "../mentions.ts";
-import { inOpenTofu, isPlainLock, readLock, withHashes } from "./lock-file.ts";
+import { readLock, withHashes } from "./lock-file.ts";
 import {
   isUnchanged,
   makeOpen,
@@ -26,10 +26,7 @@ import {
   storedPackages,
   storeFolder,
   storePackage,
-  zipsIn,
   type FoundPackage,
-  type PackageOrigin,
-  type PackageRecord,
   type ProviderPackage,
   type StoredPackage,
 } from "./store.ts";
@@ -44,59 +41,36 @@ export interface Offer {
 
 /** Returns the packages that the job may use; undefined: terraform must find packages by itself. */
 export function offerOf(context: JobContext, lock: string | undefined): Offer | undefined {
-  const { settings, isolation, facts } = context;
+  const { settings, isolation } = context;
   if (!isOffered(context)) return undefined;
   const stored = storedPackages(storeFolder(settings.workDir), isolation.level);
-  const free = stored.filter(({ record }) => isFree(record, mirrorOf(context)));
-  if (lock === undefined) return { packages: free, isComplete: false, lock };
-  return namedBy(lock, { stored, free: new Set(free) }, facts.engine?.engine === "opentofu");
+  if (lock === undefined) {
+    const packages = stored.filter(({ record }) => record.hashes !== null);
+    return { packages, isComplete: false, lock };
+  }
+  return namedBy(lock, stored);
 }
 
 /**
- * Whether a job without a lock file would get this package and the same lock file if it
- * downloaded. What a mirror without hashes gives is what it gave before.
+ * Named by the hash of the package, or by those of all zips of the version, which the registry
+ * signed together. Adds the hash of the package, as terraform does after a download.
  */
-const isFree = ({ hashes, mirror }: PackageRecord, now: string | undefined): boolean =>
-  hashes !== null || (now !== undefined && mirror === now);
-
-/** Only of a mirror on the network is anything kept. */
-const mirrorOf = ({ settings: { providerMirror } }: JobContext): string | undefined =>
-  providerMirror?.startsWith("/") ? undefined : providerMirror;
-
-/**
- * Named by the hash of the package; by those of all zips of the version, which the registry signed
- * together, or for which terraform took it; or with no hash. Adds the hash of the package, as
- * terraform does after a download.
- */
-function namedBy(
-  lock: string,
-  { stored, free }: { stored: readonly StoredPackage[]; free: ReadonlySet<StoredPackage> },
-  isTofu: boolean,
-): Offer {
+function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
   const entries = readLock(lock);
   const locked = new Map(entries.map((each) => [each.address, each]));
   const added = new Map<string, readonly string[]>();
-  const packages = stored.filter((one) => {
-    const { address, version, record } = one;
-    const { h1, hashes } = record;
+  const packages = stored.filter(({ address, version, record: { h1, hashes } }) => {
     const entry = locked.get(address);
     if (entry?.version !== version) return false;
     const known = new Set(entry.hashes);
     if (known.has(h1)) return true;
-    if (entry.isOpen && free.has(one)) {
-      added.set(address, hashes ?? [h1]);
-      return true;
-    }
-    const zips = hashes ? zipsIn(hashes) : (record.zips ?? []);
+    const zips = hashes?.filter(isZipHash) ?? [];
     if (zips.length === 0 || !zips.every((hash) => known.has(hash))) return false;
     added.set(address, [h1, ...entry.hashes]);
     return true;
   });
   const found = new Set(packages.map(({ address }) => address));
-  // Of two entries for one provider, the job almost always needs only OpenTofu's.
-  const isFound = (address: string): boolean =>
-    found.has(address) || (isTofu && found.has(inOpenTofu(address) ?? ""));
-  const isComplete = entries.length > 0 && entries.every(({ address }) => isFound(address));
+  const isComplete = entries.length > 0 && entries.every(({ address }) => found.has(address));
   return { packages, isComplete, lock: withHashes(lock, added) };
 }
 
@@ -169,8 +143,6 @@ export async function keepProviders(
   const view = viewOf(workspace);
   const store = storeFolder(settings.workDir);
   const locked = new Map(readLock(written).map((each) => [each.address, each]));
-  const given = new Map(readLock(source ?? "").map((each) => [each.address, each]));
-  const isPlain = source !== undefined && isPlainLock(source);
   const hashesOf = new Map<string, readonly string[]>();
   const used: StoredPackage[] = [];
   for (const found of packagesIn(folder)) {
@@ -178,21 +150,13 @@ export async function keepProviders(
     if (entry?.version !== found.version) continue;
     const isFromStore = isLink(found.path);
     if (isFromStore && readlinkSync(found.path) !== packagePath(view, found)) continue;
-    const own = given.get(found.address);
-    const isUnlocked = source === undefined || own?.isOpen === true;
-    if (!isFromStore)
-      await keep(context, found, {
-        hashes: entry.hashes,
-        isComplete: isUnlocked && zipsIn(entry.hashes).length > 0,
-        mirror: mirrorOf(context),
-        source: isPlain && !isUnlocked ? own?.hashes : undefined,
-      });
+    if (!isFromStore) await keep(context, found, entry.hashes, source === undefined);
     const kept = storedPackage(store, isolation.level, found);
     if (!kept || (!isFromStore && !entry.hashes.includes(kept.record.h1))) continue;
     used.push(kept);
     // Terraform writes only one hash for a package that it did not download. On other platforms,
     // jobs need the hashes of all.
-    if (isFromStore && isUnlocked && kept.record.hashes)
+    if (isFromStore && source === undefined && kept.record.hashes)
       hashesOf.set(found.address, kept.record.hashes);
   }
   await checkUnchanged(context, used);
@@ -229,14 +193,15 @@ function lockAfter(source: string | undefined, written: string): string {
 async function keep(
   { settings, log, isolation: { level } }: JobContext,
   found: FoundPackage,
-  origin: PackageOrigin,
+  hashes: readonly string[],
+  isUnlocked: boolean,
 ): Promise<void> {
   const { workDir, cacheBytes, freeDiskBytes } = settings;
   try {
     await storePackage(
       storeFolder(workDir),
       found,
-      { ...origin, level },
+      { hashes, isComplete: isUnlocked && hashes.some(isZipHash), level },
       (bytes) => bytes <= cacheBytes && freeBytes(workDir) - bytes > freeDiskBytes,
     );
   } catch (error) {
@@ -246,6 +211,7 @@ async function keep(
 
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+const isZipHash = (hash: string): boolean => hash.startsWith("zh:");
 const quote = (text: string): string => JSON.stringify(text);
 
 /** The directory of links. */

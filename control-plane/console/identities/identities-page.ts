@@ -134,7 +134,7 @@ ${JSON.stringify(policy, null, 2)}</pre>
         { id: "edit", title: "Change" },
         null,
         html`<form method="post" action="/identities/${identity.id}" class="form">
-          ${fields(forms("edit", { name, role_arn, plan_role_arn: planRole ?? "" }))}
+          ${fields(forms("edit", { name, role_arn: role_arn ?? "", plan_role_arn: planRole ?? "" }))}
           <button class="quiet">Save</button>
         </form>`,
       )}

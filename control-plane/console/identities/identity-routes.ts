@@ -80,5 +80,5 @@ export function identityPages(pages: SignedIn, context: Context): void {
 }
 
 /** The account of the role itself: where most workers are. */
-const accountOf = ({ role_arn }: CloudIdentity): string =>
+const accountOf = ({ role_arn = "" }: CloudIdentity): string =>
   role_arn.replace(/^(arn:[a-z-]+:iam::\d{12}):.*$/, "$1:root");

@@ -2,6 +2,7 @@
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
 import { minute } from "../../../common/units.ts";
+import { claimedFieldsOf, type UsedIdentity } from "../../domain/cloud-identity.ts";
 import { hasDebug, lose } from "../../domain/job.ts";
 import { snapshotForRunner, unseal } from "../../domain/snapshot.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
@@ -16,7 +17,6 @@ import {
   type ClaimRow,
 } from "../../store/claims/claims.ts";
 import type { Queries } from "../../store/db.ts";
-import type { ClaimedIdentity } from "../../store/identities/identities.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { lockWorker } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
@@ -30,7 +30,6 @@ import { findUnknown } from "../plans/summaries.ts";
 import { jobToken } from "../states/job-tokens.ts";
 import { findFormerSecrets } from "../states/former-secrets.ts";
 import { followFields } from "./follow-fields.ts";
-import { liftedIds } from "./lifted-ids.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 export const keyMilliseconds = 10 * minute;
@@ -105,8 +104,7 @@ async function takeOne(
     // Here too: a first claim with this key may stand before this one in the same commit.
     const earlier = key === undefined ? undefined : await findRepeated(context, tx, worker, key);
     if (earlier) return earlier;
-    const claim_key = key ?? null;
-    const params = { worker: worker.id, claim_key, now, lifted: liftedIds(context) };
+    const params = { worker: worker.id, claim_key: key ?? null, now };
     for (let n = 0; n < failedJobs; n += 1) {
       const job =
         (await claimOne(tx, worker, params)) ??
@@ -131,12 +129,7 @@ async function takeOne(
   });
 }
 
-type Params = {
-  readonly worker: string;
-  readonly claim_key: string | null;
-  readonly now: number;
-  readonly lifted: string;
-};
+type Params = { readonly worker: string; readonly claim_key: string | null; readonly now: number };
 
 const claimOne = (tx: Queries, { owner_id: owner }: WorkerCaller, params: Params) =>
   owner === null
@@ -206,11 +199,12 @@ export async function claimedJobText(context: Context, job: ClaimRow): Promise<s
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${identityText(job)}}`;
 }
 
-function identityText({ cloud_identity }: ClaimRow): string {
-  if (!cloud_identity?.includes('"plan_role_arn"')) return cloud_identity ?? "null";
-  const { plan_role_arn: role_arn, ...used } = JSON.parse(cloud_identity) as ClaimedIdentity;
-  return JSON.stringify({ ...used, role_arn });
-}
+const identityText = ({ cloud_identity, job_type }: ClaimRow): string =>
+  cloud_identity === null
+    ? "null"
+    : JSON.stringify(
+        claimedFieldsOf(JSON.parse(cloud_identity) as UsedIdentity, job_type === "PLAN"),
+      );
 
 /** Read only where there are some, because a snapshot may be a megabyte. */
 function planOptionsIn(stored: string): Pick<StoredSnapshot, "plan_options"> {

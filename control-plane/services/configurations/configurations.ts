@@ -48,6 +48,7 @@ import { findDeployed, findStateBackend } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
+import { checkSubjects } from "../identities/subjects.ts";
 
 export async function createConfiguration(
   context: Context,
@@ -96,6 +97,8 @@ export async function createConfiguration(
       await refuseIdAsName(tx, owner, spec.name);
       await checkNames(tx, spec);
       await insertSpec(tx, spec);
+      if (spec.cloud_identity_id !== null)
+        await checkSubjects(tx, { owner, spec: id }, "body.cloud_identity_id");
       const details = {
         ...(await applyFollow(tx, user, id, followed, at)),
         ...(await applyExpiry(tx, user, spec, given.expires_at, at)),

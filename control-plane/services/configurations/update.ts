@@ -48,6 +48,7 @@ import { findFollowed, type Followed } from "../connections/follow.ts";
 import { applyExpiry } from "./expiry.ts";
 import { applyFollow, followChange, type FollowChange } from "./follows.ts";
 import { refuseResources } from "./resources.ts";
+import { checkSubjects } from "../identities/subjects.ts";
 
 type Asked =
   | UpdateConfiguration
@@ -171,6 +172,8 @@ async function save(
   await checkNames(tx, after);
   if (after.zone_id !== before.zone_id) await refuseMoving(tx, before.zone_id);
   await saveSpec(tx, after);
+  if (after.cloud_identity_id !== null)
+    await checkSubjects(tx, { owner, spec: id }, changedName(before, after));
   if (hasOtherRule) {
     await refreshQueue(tx, afterCommit, after, after.updated_at);
     await markOpenPlans(tx, id, after.updated_at);
@@ -184,3 +187,9 @@ async function save(
   const named = { id: after.id, name: after.name, details };
   await recordOwn(tx, user, { action: "configuration.update", ...named }, context.now());
 }
+
+/** The field that makes the subject of its tokens too long, if one does. */
+const changedName = (before: SpecRow, after: SpecRow): string => {
+  if (before.cloud_identity_id !== after.cloud_identity_id) return "body.cloud_identity_id";
+  return before.zone_id === after.zone_id ? "body.name" : "body.zone_id";
+};

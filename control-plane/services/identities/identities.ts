@@ -6,10 +6,12 @@ import type {
   TrustPolicy,
   UpdateCloudIdentity,
 } from "../../../protocol/cloud-identities.ts";
+import { isIssued } from "../../../protocol/identity-kinds.ts";
 import { namesInShort, namesShown } from "../../../protocol/words.ts";
 import type { UserCaller } from "../callers.ts";
+import { columnsOf, shownFieldsOf } from "../../domain/cloud-identity.ts";
 import { openJobText } from "../../domain/open-job.ts";
-import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   deleteCloudIdentity as deleteRow,
   findCloudIdentity,
@@ -25,13 +27,15 @@ import { countUsersOfIdentity, listUsersOfIdentity } from "../../store/configura
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
+import { makeFirstKey } from "../issuer/keys.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
+import { checkSubjects } from "./subjects.ts";
 
 /** Never takes the external id from a user, who could then assume another owner's role. */
 export async function createCloudIdentity(
   context: Context,
   user: UserCaller,
-  { name, provider, role_arn, plan_role_arn = null }: CreateCloudIdentity,
+  { name, provider, ...fields }: CreateCloudIdentity,
 ): Promise<CloudIdentity> {
   const at = context.now();
   const { space_id: owner_id } = user;
@@ -40,9 +44,8 @@ export async function createCloudIdentity(
     owner_id,
     name,
     provider,
-    role_arn,
+    ...columnsOf(provider, fields),
     external_id: randomUUID(),
-    plan_role_arn,
     created_at: at,
     updated_at: at,
   };
@@ -53,6 +56,7 @@ export async function createCloudIdentity(
     await recordOwn(tx, user, { action: "cloud_identity.create", id: row.id, name: row.name }, at);
   });
   await countRefusal(context, created);
+  if (isIssued(provider)) await makeFirstKey(context);
   return view(row);
 }
 
@@ -84,26 +88,28 @@ export async function getCloudIdentity(
   return view(await find(store.read, user, id));
 }
 
-/** The external id does not change, because trust policies require it. */
+/** The external id does not change, because trust policies require it; nor does the provider. */
 export async function updateCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
   id: string,
-  { name, role_arn, plan_role_arn }: UpdateCloudIdentity,
+  { name, ...given }: UpdateCloudIdentity,
 ): Promise<CloudIdentity> {
   return store.write(async (tx) => {
     const before = await find(tx, user, id);
-    const change = {
-      ...(name === undefined ? {} : { name }),
-      ...(role_arn === undefined ? {} : { role_arn }),
-      ...(plan_role_arn === undefined ? {} : { plan_role_arn }),
-    };
+    const columns = columnsOf(before.provider, given, before);
     // A queued PLAN of a pull request would assume the other role.
-    if (plan_role_arn === null && before.plan_role_arn !== null) await refuseOpen(tx, user, before);
-    const after = { ...before, ...change, updated_at: now() };
+    if (columns.plan_role_arn === null && before.plan_role_arn !== null)
+      await refuseOpen(tx, user, before);
+    const after = { ...before, name: name ?? before.name, ...columns, updated_at: now() };
     if (after.name !== before.name) await checkName(tx, user.space_id, after.name);
     await saveCloudIdentity(tx, after);
-    const fields = Object.keys(change);
+    const field = after.name === before.name ? "body.subject" : "body.name";
+    await checkSubjects(tx, { owner: user.space_id, identity: after.id }, field);
+    const changed = { ...(name === undefined ? {} : { name }), ...given };
+    const fields = Object.entries(changed).flatMap(([one, value]) =>
+      value === undefined ? [] : [one],
+    );
     const target = { id: after.id, name: after.name, details: { fields } };
     const entry = { action: "cloud_identity.update", ...target } as const;
     await recordOwn(tx, user, entry, now());
@@ -159,7 +165,12 @@ export async function trustPolicy(
   id: string,
   principal: string,
 ): Promise<TrustPolicy> {
-  const { external_id } = await find(store.read, user, id);
+  const { provider, external_id } = await find(store.read, user, id);
+  if (provider !== "aws")
+    throw invalid(
+      "params.id",
+      "is not of the provider aws: for the trust policies of the others, see docs/workload-identity.md",
+    );
   return {
     Version: "2012-10-17",
     Statement: [
@@ -190,9 +201,8 @@ const view = (row: CloudIdentityRow): CloudIdentity => ({
   id: row.id,
   name: row.name,
   provider: row.provider,
-  role_arn: row.role_arn,
-  external_id: row.external_id,
-  plan_role_arn: row.plan_role_arn,
+  ...shownFieldsOf(row),
+  ...(row.provider === "aws" ? { external_id: row.external_id } : {}),
   created_at: time(row.created_at),
   updated_at: time(row.updated_at),
 });

@@ -1,7 +1,7 @@
 /** What a request for a job describes: its configuration, snapshot, hash and needs. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
-import { featuresOf, type RequestFeatures } from "../../../protocol/features.ts";
+import { featuresOf, withIdentity, type RequestFeatures } from "../../../protocol/features.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
 import { timeoutSecondsDefault } from "../../../protocol/limits.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
@@ -144,17 +144,23 @@ export async function resolveRequest(
     };
   });
   if (planned) checkHash(planned, draft.hash);
-  return { spec, ...draft, identity: await identityFor(tx, spec, values), options };
+  return { spec, ...draft, ...(await identityFor(tx, spec, draft, values)), options };
 }
 
-/** A PLAN that lacks values may at most read: it needs the role of PLANs. */
+/**
+ * The identity, and the features with the one that it needs. A PLAN that lacks values may at most
+ * read: it needs the role of PLANs.
+ */
 async function identityFor(
   tx: Queries,
-  { cloud_identity_id: id }: SpecRow,
-  values: JobOrigin["values"],
-): Promise<string | null> {
-  if (id === null || values === "all") return id;
-  return (await tx.first(findPlanRole, { id }))?.plan_role_arn ? id : null;
+  spec: SpecRow | null,
+  { features }: Draft,
+  values: JobOrigin["values"] = "all",
+): Promise<Pick<Resolved, "identity" | "features">> {
+  const id = spec?.cloud_identity_id ?? null;
+  const found = id === null ? undefined : await tx.first(findPlanRole, { id });
+  if (!found || (values !== "all" && !found.plan_role_arn)) return { identity: null, features };
+  return { identity: id, features: withIdentity(features, found.provider) };
 }
 
 async function resolveTeardown(
@@ -177,7 +183,7 @@ async function resolveTeardown(
     spec === null
       ? await draftOf(snapshot!, snapshot!, parts, more)
       : await draftOfSpec(tx, spec, parts, undefined, ({ whole }) => ({ plain: whole, more }));
-  return { spec, ...draft, identity: spec?.cloud_identity_id ?? null, scope };
+  return { spec, ...draft, ...(await identityFor(tx, spec, draft)), scope };
 }
 
 /** Makes the draft of a configuration. `fill` returns the snapshot, and what is stored with it. */

@@ -135,6 +135,14 @@ export function openMetrics(
   });
   wakeups.listen("dropped", (bytes) => droppedBytes.inc(bytes));
 
+  const identityTokens = new Counter({
+    name: "windlass_identity_tokens_total",
+    help: "Tokens with which jobs sign in to their cloud that this server made, by phase.",
+    labelNames: ["phase"],
+    registers,
+  });
+  for (const phase of ["plan", "apply"]) identityTokens.inc({ phase }, 0);
+  wakeups.listen("identity_token", (phase) => identityTokens.inc({ phase }));
   const deliveries = new Counter({
     name: "windlass_notification_attempts_total",
     help: "Attempts of this server to deliver an event, by outcome: delivered, failed or given_up.",

@@ -7,7 +7,8 @@ import type { Queries } from "../../store/db.ts";
 import { findFact, restoredAt } from "../../store/facts.ts";
 import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
-import { findUsedIdentity, type ClaimedIdentity } from "../../store/identities/identities.ts";
+import type { UsedIdentity } from "../../domain/cloud-identity.ts";
+import { findUsedIdentity } from "../../store/identities/identities.ts";
 import { findArtifact } from "../../store/storage/job-files.ts";
 import type { Context } from "../context.ts";
 import { findState } from "../../store/states/states.ts";
@@ -109,8 +110,9 @@ export async function checkFresh(
 async function checkIdentity(tx: Queries, plan: JobRow): Promise<void> {
   if (plan.cloud_identity_id === null) return;
   const now = await tx.first(findUsedIdentity, { id: plan.cloud_identity_id });
-  const used = JSON.parse(plan.identity_used ?? "{}") as Partial<ClaimedIdentity>;
-  const { plan_role_arn: _, ...then } = used;
+  const used = JSON.parse(plan.identity_used ?? "{}") as Partial<UsedIdentity>;
+  const { plan_role_arn: _, settings = null, ...same } = used;
+  const then = { ...same, settings };
   if (isDeepStrictEqual({ ...now }, then)) return;
   throw new RefusalError(
     "plan_is_stale",

@@ -1,13 +1,14 @@
 /** Teams. The caller acts in the team already (http/acting.ts). */
 import { v7 as uuid } from "uuid";
 import type { CreateTeam, Team, UpdateTeam } from "../../../protocol/teams.ts";
-import { checkRoom, notFound, RefusalError } from "../../domain/refusal.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { countHeldOfOwner } from "../../store/jobs/jobs.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { allowsAddress } from "../../domain/sign-in-allow.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFirstUser, listAddressesOf } from "../../store/people/accounts.ts";
 import { countTeamsOf, insertMember } from "../../store/teams/members.ts";
+import { findFact, issuedSlug } from "../../store/facts.ts";
 import { asSystem } from "../../store/spaces.ts";
 import {
   deleteTeam as deleteRow,
@@ -27,6 +28,7 @@ import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { checkCurrentAccess } from "../current-access.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
+import { checkSubjects } from "../identities/subjects.ts";
 
 export const teamsLimit = 100;
 
@@ -69,6 +71,7 @@ export async function createTeam(
       await checkTeamCount(tx, user.user_id);
       await checkCount(context, tx, user.user_id, "teams");
       await insertTeam(tx, team);
+      await refuseIssuedSlug(tx, team);
       const role = "admin" as const;
       await insertMember(tx, {
         space_id: team.id,
@@ -90,11 +93,10 @@ export async function createTeam(
 
 export async function checkTeamCount(tx: Queries, user: string): Promise<void> {
   const { count = 0 } = (await tx.first(countTeamsOf, { user })) ?? {};
-  checkRoom(
-    count,
-    teamsLimit,
-    `you are a member of ${teamsLimit} teams`,
-    "leave one of them first",
+  if (count < teamsLimit) return;
+  throw new RefusalError(
+    "quota_exceeded",
+    `you are a member of ${count} teams, which is the limit: leave one of them first`,
   );
 }
 
@@ -105,6 +107,22 @@ async function checkSlug(tx: Queries, slug: string, id?: string): Promise<void> 
     "name_taken",
     `there is a team with the slug "${slug}" on this server: choose another slug`,
   );
+}
+
+/**
+ * Trust policies of clouds may name the slug. Called after the slug is stored, which waits for a team
+ * that is about to lose it, and for the tokens that it is given.
+ */
+async function refuseIssuedSlug(
+  tx: Queries,
+  { id, slug }: Pick<TeamRow, "id" | "slug">,
+): Promise<void> {
+  const space = await findFact(tx, issuedSlug(slug));
+  if (space !== undefined && space !== id)
+    throw new RefusalError(
+      "name_taken",
+      `the slug "${slug}" stands in identity tokens of another team, which clouds may still trust: choose another slug`,
+    );
 }
 
 export async function getTeam({ store: { read } }: Context, user: UserCaller): Promise<Team> {
@@ -128,6 +146,10 @@ export async function updateTeam(
       const after = { ...before, ...change };
       if (change.slug !== undefined) await checkSlug(tx, after.slug, id);
       await saveTeam(tx, after);
+      if (after.slug !== before.slug) {
+        await refuseIssuedSlug(tx, after);
+        await checkSubjects(tx, { owner: id }, "body.slug");
+      }
       const details = { fields: Object.keys(change), slug: after.slug };
       await recordOwn(tx, user, { action: "team.update", id, name: after.name, details }, now());
       return view({ ...after, role });

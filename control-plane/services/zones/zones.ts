@@ -36,6 +36,7 @@ import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { actingIn } from "../teams/spaces.ts";
 import { finishMoves, refuseMoving } from "../storage/zone-moves.ts";
 import { moveZone, targetSpace } from "./moves.ts";
+import { checkSubjects } from "../identities/subjects.ts";
 
 /** How long the request that moves a zone waits for its jobs. */
 const followMilliseconds = 2 * second;
@@ -205,6 +206,7 @@ async function renameZone(
   if (named && named.id !== id)
     throw new RefusalError("name_taken", `the zone "${name}" already exists`);
   await saveZone(tx, { id, name, updated_at: now() });
+  await checkSubjects(tx, { owner: user.space_id, zone: id }, "body.name");
   const details = { fields: ["name"] };
   await recordOwn(tx, user, { action: "zone.update", id, name, details }, now());
 }

@@ -43,13 +43,28 @@ const approvedPlan = (job: string): RawBuilder<unknown> => sql`(
 /** How many people have approved a job, of those who may by the rule of `specs` and their role. */
 const countApprovals = (job: string): RawBuilder<unknown> => sql`(
   select count(*) from job_approvals as vote
-  where vote.job_id in (${sql.ref(`${job}.id`)}, ${approvedPlan(job)}) and vote.decision = 'approve'
+  where ${counts(job)})`;
+
+/** Whether a `vote` is an approval that counts for a job of `specs`. */
+const counts = (
+  job: string,
+): RawBuilder<unknown> => sql`(vote.job_id in (${sql.ref(`${job}.id`)}, ${approvedPlan(job)}) and vote.decision = 'approve'
     and (vote.job_id = ${sql.ref(`${job}.id`)} or not exists (
       select 1 from job_approvals as own where own.job_id = ${sql.ref(`${job}.id`)} and own.user_id = vote.user_id))
     and (vote.user_id = ${sql.ref(`${job}.owner_id`)} or exists (
       select 1 from memberships where memberships.space_id = ${sql.ref(`${job}.owner_id`)}
         and memberships.user_id = vote.user_id and ${mayApprove("memberships.role")}))
     and ${passesAuthorRule(job, sql`vote.user_id`)})`;
+
+/** The addresses of the people whose approvals of a job count. */
+export const findCountedApprovers = statement<{ job: string }, { email: string }>((db, { job }) => {
+  const query = sql`select users.email from jobs as gated join specs on specs.id = gated.spec_id
+    join job_approvals as vote on ${counts("gated")}
+    join users on users.id = vote.user_id
+    where gated.id = ${job}
+    group by users.id, users.email order by users.email`;
+  return { compile: () => query.compile(db) };
+});
 
 /** Whether people must approve a job of `specs`: by its rule, or because another plan was reviewed. */
 const isCovered = (job: string): RawBuilder<unknown> => sql`(
@@ -127,7 +142,7 @@ const needs = (covered: RawBuilder<unknown>) =>
       ${needed("gated")} as approval_count,
       case when ${isRuled("gated")} then specs.approval_by_author else 1 end as approval_by_author,
       ${needed("gated")} - ${countApprovals("gated")} as missing,
-      (select role_arn from cloud_identities where cloud_identities.id = gated.cloud_identity_id) as role_arn,
+      (select nullif(role_arn, '') from cloud_identities where cloud_identities.id = gated.cloud_identity_id) as role_arn,
       (select email from users where users.id = gated.creator_id) as creator,
       (select users.email from jobs as planned join users on users.id = planned.creator_id
         where planned.id = gated.plan_job_id) as planner

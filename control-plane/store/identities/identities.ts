@@ -45,11 +45,11 @@ export async function insertCloudIdentity(tx: Queries, row: CloudIdentityRow): P
 
 export async function saveCloudIdentity(
   tx: Queries,
-  { id, name, role_arn, plan_role_arn, updated_at }: CloudIdentityRow,
+  { id, name, role_arn, plan_role_arn, settings, updated_at }: CloudIdentityRow,
 ): Promise<void> {
   await tx.sql
     .updateTable("cloud_identities")
-    .set({ name, role_arn, plan_role_arn, updated_at })
+    .set({ name, role_arn, plan_role_arn, settings, updated_at })
     .where("id", "=", id)
     .execute();
 }
@@ -84,27 +84,30 @@ export const findJobOfIdentity = statement<{ identity: string; owner: string }, 
   },
 );
 
-/** The identity of a job that is claimed, JSON: `ClaimedIdentity`. The job keeps it as `identity_used`. */
+/** The identity of a job that is claimed, JSON: `UsedIdentity`. The job keeps it as `identity_used`. */
 export const claimedIdentity = sql<string | null>`(
-  select case when jobs.job_type = 'PLAN' and plan_role_arn is not null
+  select case when settings is not null
+    then cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id, 'plan_role_arn', plan_role_arn, 'settings', settings) as text)
+    when jobs.job_type = 'PLAN' and plan_role_arn is not null
     then cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id, 'plan_role_arn', plan_role_arn) as text)
     else cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id) as text) end
   from cloud_identities where cloud_identities.id = jobs.cloud_identity_id)`;
 
-export type UsedIdentity = Pick<CloudIdentityRow, "provider" | "role_arn" | "external_id">;
-
-/** The role of every PLAN. */
-export const findPlanRole = statement<{ id: string }, Pick<CloudIdentityRow, "plan_role_arn">>(
-  (db, { id }) => db.selectFrom("cloud_identities").select("plan_role_arn").where("id", "=", id),
+/** The principal of every PLAN, and of which provider the identity is. */
+export const findPlanRole = statement<
+  { id: string },
+  Pick<CloudIdentityRow, "plan_role_arn" | "provider">
+>((db, { id }) =>
+  db.selectFrom("cloud_identities").select(["plan_role_arn", "provider"]).where("id", "=", id),
 );
 
-/** With the role that a PLAN assumes instead of the other one. */
-export type ClaimedIdentity = UsedIdentity & { readonly plan_role_arn?: string };
-
-/** What a job of this identity is given now, apart from the role of PLANs. */
-export const findUsedIdentity = statement<{ id: string }, UsedIdentity>((db, { id }) =>
+/** What a job of this identity is given now, apart from the principal of PLANs. */
+export const findUsedIdentity = statement<
+  { id: string },
+  Pick<CloudIdentityRow, "provider" | "role_arn" | "external_id" | "settings">
+>((db, { id }) =>
   db
     .selectFrom("cloud_identities")
-    .select(["provider", "role_arn", "external_id"])
+    .select(["provider", "role_arn", "external_id", "settings"])
     .where("id", "=", id),
 );

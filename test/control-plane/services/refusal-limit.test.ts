@@ -4,7 +4,7 @@ import { networkOf, refusalLimits } from "../../../control-plane/services/refusa
 describe("the limit of refusals", () => {
   test("ends one minute after the first refusal", () => {
     let now = 0;
-    const limit = refusalLimits(2, () => now).of("key");
+    const limit = refusalLimits(2, { now: () => now }).of("key");
     limit.count();
     now = 59_000;
     limit.count();
@@ -18,7 +18,7 @@ describe("the limit of refusals", () => {
   });
 
   test("drops the oldest keys above 100,000, so that memory is bounded", () => {
-    const limits = refusalLimits(1, () => 0);
+    const limits = refusalLimits(1, { now: () => 0 });
     limits.of("first").count();
     for (let i = 0; i < 99_999; i += 1) limits.of(`${i}`).count();
     expect(() => limits.of("first").check()).toThrow("try again in 60 s");
