@@ -80,6 +80,8 @@ export interface ServerConfig extends LogSettings {
   readonly logArchiveSeconds: number;
   /** How soon a server sees that the time to look at a code host has come. */
   readonly codeHostSeconds: number;
+  /** How long a job waits until it is of the first class of the queue. */
+  readonly queueLiftSeconds: number;
   /** How many event streams a user may have open at the same time. */
   readonly streamsPerPerson: number;
   /** systemd's socket for messages of the service. */
@@ -93,6 +95,7 @@ const limits = {
   /** Most lines that come late come within minutes, and a fresh log is read more than an old one. */
   logArchiveSeconds: 600,
   codeHostSeconds: 1,
+  queueLiftSeconds: 1800,
   /** Each open page of a job and each client that follows a log has one. */
   streamsPerPerson: 50,
   /** A state that is seldom deployed keeps what it can be rolled back to, whatever its age. */

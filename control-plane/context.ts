@@ -116,6 +116,7 @@ async function openServices(
       heartbeat: config.heartbeatSeconds * 1000,
       offline: config.offlineSeconds * 1000,
       lost: config.lostSeconds * 1000,
+      lift: config.queueLiftSeconds * 1000,
     },
     retention: config.retention,
     quotas: config.quotas,

@@ -154,7 +154,7 @@ export const Job = Type.Object({
   ),
   waiting_reason: about(
     Nullable(ShownWaitingReason),
-    "Why the job is not running yet: one of the listed words, or a sentence about the approvals that it waits for; null unless QUEUED.",
+    "Why the job is not running yet: one of the listed words, or a sentence about the approvals that it waits for, or about jobs that go first; null unless QUEUED.",
   ),
   waiting_details: OptionalWaitingDetails,
   approvals: Type.Optional(

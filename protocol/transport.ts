@@ -1,7 +1,8 @@
 /** The typed client side of the wire, which the control plane does not import. */
 import { withoutEndSlashes } from "../common/addresses.ts";
 import { request, type Dispatcher } from "../common/http-client.ts";
-import { mebibyte } from "../common/units.ts";
+import { retryAfter } from "../common/retry-after.ts";
+import { mebibyte, second } from "../common/units.ts";
 import { calledEndpoints } from "./called-endpoints.ts";
 import type { Answer, Body, Endpoint, Params, Query } from "./endpoint.ts";
 import type { EndpointName, Endpoints } from "./endpoints.ts";
@@ -195,11 +196,11 @@ const problemLimit = mebibyte;
 
 async function problemOf(response: Dispatcher.ResponseData): Promise<ProblemError> {
   const text = (await textWithin(response.body, problemLimit).catch(() => "")) ?? "";
-  const retryAfter = Number(response.headers["retry-after"]);
+  const wait = retryAfter(response.headers["retry-after"]);
   return new ProblemError(
     response.statusCode,
     parseProblem(text) ?? { status: response.statusCode },
-    Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
+    wait === undefined ? undefined : wait / second,
     String(response.headers["content-type"]).startsWith("application/problem+json"),
   );
 }

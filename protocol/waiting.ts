@@ -39,7 +39,7 @@ export const WaitingReason = OneOf([
 ]);
 export type WaitingReason = Static<typeof WaitingReason>;
 
-/** One of these words, or a sentence about the approvals that a deployment waits for. */
+/** One of these words, or a sentence: about the approvals that it waits for, or the jobs that go first. */
 export const ShownWaitingReason = Type.Union([
   WaitingReason,
   Type.String({ examples: ["waits for 1 approval by a deployer other than ada@example.com"] }),

@@ -27,6 +27,8 @@ interface QueueSize {
   /** Jobs that can be claimed, each of a configuration of its own. */
   readonly queued: number;
   readonly workers: number;
+  /** How many classes the queued jobs have, in turn; default 1. */
+  readonly classes?: number;
 }
 
 /** Starts a server that flushes every commit to disk, and fills a database of it by SQL. */
@@ -104,8 +106,8 @@ export async function fillPostgres(url: string, size: QueueSize): Promise<Filled
         '${workers[0]!}', 1, at, at, at, at, at, 0
       from generate_series(1, ${size.finished}) as n, lateral (select ${began} + n * 1000 as at) as ended`,
     `alter table jobs enable trigger user`,
-    `insert into jobs (id, ${job}, job_type, status, spec_id, attempt, created_at)
-      select ${id("at")}, ${ofJob}, 'PLAN', 'QUEUED', ${spec("n")}, 0, at
+    `insert into jobs (id, ${job}, job_type, status, spec_id, attempt, created_at, queue_class)
+      select ${id("at")}, ${ofJob}, 'PLAN', 'QUEUED', ${spec("n")}, 0, at, n % ${size.classes ?? 1}
       from generate_series(1, ${size.queued}) as n, lateral (select ${now} as at) as created`,
     `insert into job_snapshots (job_id, config_snapshot) select id, '${definition}' from jobs order by id`,
     `vacuum analyze`,

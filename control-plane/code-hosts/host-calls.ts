@@ -1,6 +1,7 @@
 /** Calls of a code host's JSON API: checked answers, and errors that say what to do. */
 import { createHmac } from "node:crypto";
 import { equalSecrets } from "../../common/equal-secrets.ts";
+import { retryAfter } from "../../common/retry-after.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TSchema } from "typebox";
 import { Value } from "typebox/value";
@@ -123,8 +124,8 @@ const longestWait = 3_600_000;
 /** How long the host wants no calls: `Retry-After`, or GitHub's limit that resets at a time. */
 function waitIn(status: number, headers: Headers): number | undefined {
   if (status !== 429 && status !== 403 && status !== 503) return undefined;
-  const after = Number(headers.get("retry-after") ?? Number.NaN);
-  if (after >= 0) return Math.min(after * 1000, longestWait);
+  const after = retryAfter(headers.get("retry-after"), longestWait);
+  if (after !== undefined) return after;
   if (headers.get("x-ratelimit-remaining") === "0") {
     const until = Number(headers.get("x-ratelimit-reset")) * 1000 - Date.now();
     return Math.min(Math.max(until || 60_000, 1000), longestWait);

@@ -1,4 +1,4 @@
-/** Times on the wire: RFC 3339 text there, epoch milliseconds here. */
+/** Times on the wire, RFC 3339 text there, and in ids: epoch milliseconds here. */
 import { invalid } from "./refusal.ts";
 
 /** Epoch milliseconds. Refuses RFC 3339 times that do not exist here, such as leap seconds. */
@@ -13,3 +13,11 @@ export const time = (milliseconds: number): string => new Date(milliseconds).toI
 
 export const timeOrNull = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : time(milliseconds);
+
+/** Returns the beginning of the ids of a moment: their first 48 bits are the time. */
+export function startOfIds(milliseconds: number): string {
+  const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-`;
+}
+
+export const timeOfId = (id: string): number => parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

@@ -31,6 +31,12 @@ export const invalid = (path: string, message: string): RefusalError =>
 export const storageUnavailable = (detail: string): RefusalError =>
   new RefusalError("storage_unavailable", detail, {}, { "retry-after": "2" });
 
+/** Refuses one more of what there is so many of. `has` names the limit, `advice` what to do. */
+export function checkRoom(count: number, limit: number, has: string, advice: string): void {
+  if (count >= limit)
+    throw new RefusalError("quota_exceeded", `${has}, which is the limit: ${advice}`);
+}
+
 /** Also for an object of another user: the message must not show that it exists. */
 export const notFound = (what: string): RefusalError =>
   new RefusalError("not_found", `there is no such ${what}`);

@@ -6,6 +6,7 @@ import {
   type WaitingReason,
 } from "../../protocol/waiting.ts";
 import type { JobRow } from "./job.ts";
+import { time } from "./moments.ts";
 import {
   isMeantFor,
   mayTake,
@@ -73,6 +74,39 @@ export function waitingOf(
     ? about("assigned_worker_draining", draining)
     : about("assigned_worker_offline", possible);
 }
+
+/** How many jobs are counted at most of each class, of one kind that a worker can claim. */
+export const aheadCounted = 100;
+
+/** How many jobs of a class go first. */
+export interface Ahead {
+  readonly queue_class: number;
+  readonly count: number;
+}
+
+/** Null unless there are some. `until`: when the job is served like the first class. */
+export function behindReason(counts: readonly Ahead[], until: number): string | null {
+  const of = (one: number): number =>
+    counts.find(({ queue_class }) => queue_class === one)?.count ?? 0;
+  const [people, connections] = [of(0), of(1)];
+  const parts = [
+    ...(people > 0 ? [`${jobsText(people)} that people queued`] : []),
+    ...(connections > 0 ? [`${jobsText(connections)} that connections queued`] : []),
+  ];
+  if (parts.length === 0) return null;
+  const like =
+    people === 0
+      ? "goes before them"
+      : connections === 0
+        ? "is served like them"
+        : "is served like those of people";
+  return `waits behind ${parts.join(" and ")}; at ${time(until).slice(11, 16)} UTC it ${like}`;
+}
+
+const jobsText = (count: number): string =>
+  count >= aheadCounted
+    ? `at least ${aheadCounted} jobs`
+    : `${count} ${count === 1 ? "job" : "jobs"}`;
 
 /** Separates the worker with this id from the others. */
 function split(workers: readonly Candidate[], one: string | null): [Candidate[], Candidate[]] {

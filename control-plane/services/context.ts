@@ -36,7 +36,13 @@ export interface Context {
   /** The address of the issuer of tokens for jobs, without a slash at the end. */
   issuerUrl(): string;
   /** Periods in milliseconds. */
-  readonly periods: { readonly heartbeat: number; readonly offline: number; readonly lost: number };
+  readonly periods: {
+    readonly heartbeat: number;
+    readonly offline: number;
+    readonly lost: number;
+    /** After it, a queued job is of the first class of the queue. */
+    readonly lift: number;
+  };
   readonly retention: Retention;
   readonly quotas: Quotas;
   /** How many event streams a person may have open at one time. */

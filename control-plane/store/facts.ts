@@ -80,6 +80,10 @@ export const issuedSlug = (slug: string): string => `issued_slug:${slug}`;
 /** Until when a process refreshes a provider's token. */
 export const refreshesFrom = "refresh:";
 
+/** Until when a provider's logout token is remembered, by its hash. */
+export const logoutTokensFrom = "logout-token:";
+export const logoutTokensTo = "logout-token;";
+
 /** The prefix of facts of an incomplete move of all data to this store. */
 export const movesFrom = "move:";
 /** The source of an incomplete move. No server starts while the fact exists. */

@@ -110,6 +110,8 @@ export interface QueueHeadsTable {
   only_worker: string;
   /** Labels (none of a job for one worker), then features, each behind a `+`. */
   wanted: Json;
+  /** That of its job. */
+  queue_class: JobRow["queue_class"];
   /** The first of these; empty if there is none. */
   first_wanted: string;
   owner_id: string;

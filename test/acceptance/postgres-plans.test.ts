@@ -6,6 +6,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { jobStatuses } from "../../protocol/jobs.ts";
 import { fillPostgres, type Filled } from "../../bench/lib/postgres.ts";
+import { countAhead } from "../../control-plane/store/claims/ahead.ts";
 import { claimAnyJobs, claimOwnJobs } from "../../control-plane/store/claims/claims-together.ts";
 import {
   claimAnyJob,
@@ -123,8 +124,9 @@ async function explain(
     .map((node) => `${node["Node Type"]} ${node["Index Name"] ?? ""}: ${rowsRead(node)} rows`);
 }
 
-/** A claim that waits looks at 256 jobs, one for jobs of all owners twice. */
+/** A claim that waits looks at 256 jobs of each class, one for jobs of all owners twice. */
 const mostOfStatement = 600;
+const classes = 3;
 /** A page of 50 jobs, and the one that tells whether more follow. */
 const mostOfPage = 60;
 /** What no index selects is searched in a bounded part of one. */
@@ -135,15 +137,20 @@ const mostOfList = 6100;
 /**
  * Returns the parts of the plans for any owner, of the statements of runners, that read many rows.
  */
-async function wastefulParts(client: pg.Client, { owner, workers }: Filled): Promise<string[]> {
+async function wastefulParts(
+  client: pg.Client,
+  { owner, workers }: Filled,
+  most = mostOfStatement,
+): Promise<string[]> {
   const builder = new PostgresQueries({
     query: () => Promise.reject(new Error("it only builds")),
   });
   const worker = workers[0]!;
   const claims = workers.slice(0, 4).map((id, n) => ({ n, worker: id, key: n > 1 ? "key" : null }));
-  const labels = { labels: "[]", features: "[]", now: 1, after: 0, heads: 32 };
+  const labels = { labels: "[]", features: "[]", now: 1, lifted: "", after: 0, heads: 32 };
   const together = { owner, claims: JSON.stringify(claims), ...labels };
-  const alone = { owner, worker, claim_key: "key", now: 1 };
+  const alone = { owner, worker, claim_key: "key", now: 1, lifted: "" };
+  const lifted = { ...alone, lifted: "ffffffff" };
   const newest = await client.query<{ id: string; spec_id: string }>(
     "select id, spec_id from jobs where status = 'SUCCESS' order by id desc limit 1",
   );
@@ -169,6 +176,10 @@ async function wastefulParts(client: pg.Client, { owner, workers }: Filled): Pro
     ["claimOwnJobLeft", claimOwnJobLeft, alone],
     ["claimAnyJob", claimAnyJob, alone],
     ["claimAnyJobLeft", claimAnyJobLeft, alone],
+    ["claimOwnJob, lifted", claimOwnJob, lifted],
+    ["claimAnyJobLeft, lifted", claimAnyJobLeft, lifted],
+    ["claimOwnJobs, lifted", claimOwnJobs, { ...together, lifted: "ffffffff" }],
+    ["countAhead", countAhead, { owner, labels: "[]", features: "[]", queue_class: 2 }],
     ["claimOwnJobs", claimOwnJobs, together],
     ["claimAnyJobs", claimAnyJobs, together],
     ["findClaimed", findClaimed, { worker, claim_key: "key", after: 0 }],
@@ -201,7 +212,7 @@ async function wastefulParts(client: pg.Client, { owner, workers }: Filled): Pro
     );
     await client.query(`begin; prepare hot as ${compiled.sql}`);
     const hot = `execute hot${given.length > 0 ? `(${given.join()})` : ""}`;
-    const wasteful = await explain(client, hot, [], mostOfStatement);
+    const wasteful = await explain(client, hot, [], most);
     await client.query("rollback; deallocate hot");
     found.push(...wasteful.map((part) => `${name}: ${part}`));
   }
@@ -217,16 +228,20 @@ it("of runners read few rows, with plans for any owner, with and without statist
   await client.query("analyze");
 });
 
-it("of runners read few rows where most jobs wait", async () => {
-  const url = await server.createMigrated();
-  const young = await fillPostgres(url, { finished: 100, queued: 4000, workers: 20 });
-  const itsClient = new pg.Client({ connectionString: url });
-  await itsClient.connect();
-  await itsClient.query("set jit = off");
-  const found = await wastefulParts(itsClient, young);
-  await itsClient.end();
-  expect(found).toEqual([]);
-});
+it.each([1, classes])(
+  "of runners read few rows where most jobs wait, in %d classes",
+  async (count) => {
+    const url = await server.createMigrated();
+    const size = { finished: 100, queued: 4000, workers: 20, classes: count };
+    const young = await fillPostgres(url, size);
+    const itsClient = new pg.Client({ connectionString: url });
+    await itsClient.connect();
+    await itsClient.query("set jit = off");
+    const found = await wastefulParts(itsClient, young, count * mostOfStatement);
+    await itsClient.end();
+    expect(found).toEqual([]);
+  },
+);
 
 /** Returns the parts of the plans of an owner's lists, under row security, that read many rows. */
 async function wastefulLists(

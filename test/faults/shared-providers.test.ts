@@ -16,6 +16,7 @@ import {
   startProviderRegistry,
   type ProviderRegistry,
 } from "../helpers/agent/provider-registry.ts";
+import { testEngine, testProgram } from "../helpers/agent/engines.ts";
 import { writeFiles } from "../helpers/agent/fixtures.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 
@@ -55,10 +56,10 @@ const agentIn = (directory: string, more: Record<string, string> = {}): AgentPro
   });
 
 const source = (): string => `${registry.host}/team/${name}`;
-const main = (): string =>
+const plainMain = (): string =>
   `terraform {\n  required_providers {\n    thing = {\n      source = "${source()}"\n    }\n  }\n}\noutput "it" {\n  value = 1\n}\n`;
 const snapshot = (files: Record<string, string> = {}, more: object = {}) => ({
-  source: { type: "inline", files: { "main.tf": main(), ...files } },
+  source: { type: "inline", files: { "main.tf": plainMain(), ...files } },
   ...more,
 });
 const plan = async (config_snapshot: object = snapshot()): Promise<PlainJob> => {
@@ -148,6 +149,77 @@ describe("a lock file in the source", () => {
   });
 });
 
+describe("a mirror on the network", () => {
+  /** A mirror has no addresses with a port. */
+  const address = (): string => `providers.example/team/${name}`;
+  const main = (own = address()): string => plainMain().replace(source(), own);
+  const lockFor = (hashes: readonly string[], own = address()): string =>
+    foreignLock(hashes).replace(source(), own);
+  const files = (lock?: string, own?: string) => ({
+    source: {
+      type: "inline",
+      files: { "main.tf": main(own), ...(lock && { ".terraform.lock.hcl": lock }) },
+    },
+  });
+  /** An agent that takes all packages from it. */
+  const mirrored = async (mirror: string, work: () => Promise<void>): Promise<void> => {
+    await agent[Symbol.asyncDispose]();
+    {
+      const directory = join(place, `mirrored-${name}`);
+      await using other = agentIn(directory, { WINDLASS_PROVIDER_MIRROR: mirror });
+      await until(() => other.log().includes("ready for jobs"));
+      await work();
+    }
+    agent = agentIn(workDir);
+  };
+  const numberOf = async (config_snapshot: object): Promise<number> =>
+    (await downloads(() => plan(config_snapshot)))[1];
+
+  test("that names no hashes gives each package once", () =>
+    mirrored(registry.mirror(address(), "1.0.0"), async () => {
+      const [first, once] = await downloads(() => plan(files()));
+      const [again, none] = await downloads(() => plan(files()));
+      expect([once, none, lockOf(again)]).toEqual([1, 0, lockOf(first)]);
+      expect(lockOf(first)).toMatch(/hashes = \[\n {4}"h1:[^"]+",\n {2}\]/);
+    }));
+
+  test("gives each package once for lock files of another platform, and again for other hashes", () =>
+    mirrored(registry.mirror(address(), "1.0.0"), async () => {
+      const hashes = registry.zipHashes(name, "1.0.0");
+      const all = files(lockFor(hashes));
+      expect([await numberOf(all), await numberOf(all)]).toEqual([1, 0]);
+      const fewer = files(lockFor(hashes.slice(0, 1)));
+      expect([await numberOf(fewer), await numberOf(fewer)]).toEqual([1, 0]);
+      // The registry has signed other zips of this version.
+      const config_snapshot = files(lockFor([`zh:${"0".repeat(64)}`]));
+      const refused = await ended(server.enqueue({ job_type: "PLAN", config_snapshot }));
+      expect(refused.status).toBe("FAILED");
+    }));
+
+  test.runIf(testEngine === "opentofu")(
+    "gives OpenTofu the version that a lock file of terraform has, and the log says so",
+    async () => {
+      const own = `registry.opentofu.org/hashicorp/${name}`;
+      const old = `registry.terraform.io/hashicorp/${name}`;
+      registry.publish(name, "1.1.0");
+      registry.mirror(own, "1.0.0");
+      await mirrored(registry.mirror(own, "1.1.0", registry.zipHashes(name, "1.1.0")), async () => {
+        const config_snapshot = files(lockFor(["zh:00"], old), `hashicorp/${name}`);
+        const [first, once] = await downloads(() => plan(config_snapshot));
+        expect(lockOf(first)).toMatch(
+          new RegExp(`^provider "${own}" {\n  version *= "1.0.0"\n  hashes = \\[\n    "h1:`, "m"),
+        );
+        expect(lockOf(first)).not.toContain(old);
+        expect(server.log(first, "SYSTEM")).toContain(
+          `OpenTofu takes ${own} 1.0.0 in the same version from its own registry`,
+        );
+        const [again, none] = await downloads(() => plan(config_snapshot));
+        expect([once, none, lockOf(again)]).toEqual([1, 0, lockOf(first)]);
+      });
+    },
+  );
+});
+
 /** From a machine of another platform: without the hash of the package that is installed here. */
 const foreignLock = (hashes: readonly string[], version = "1.0.0"): string =>
   `provider "${source()}" {\n  version = "${version}"\n  hashes = [\n${[...hashes, `h1:${"+".repeat(43)}=`].map((hash) => `    "${hash}",\n`).join("")}  ]\n}\n`;
@@ -187,7 +259,7 @@ test("a lock file that lacks a provider fails the job, with or without a cache",
     const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: files }));
     expect(job.reports.at(-1)).toMatchObject({
       status: "FAILED",
-      error_message: `init: the lock file does not name ${source()} 1.0.0, which the configuration needs. Run terraform init in its directory, and keep .terraform.lock.hcl with the files`,
+      error_message: `init: the lock file does not name ${source()} 1.0.0, which the configuration needs. Run ${testProgram} init in its directory, and keep .terraform.lock.hcl with the files`,
     });
   }
 });
@@ -206,7 +278,7 @@ describe("the cache", () => {
   test("does not hide a provider that only the source has", async () => {
     const own = `${registry.host}/team/brought`;
     const path = `terraform.d/plugins/${own}/1.0.0/${platform}/terraform-provider-brought_v1.0.0`;
-    const files = { "main.tf": main().replace(source(), own), [path]: executable };
+    const files = { "main.tf": plainMain().replace(source(), own), [path]: executable };
     await plan({ source: { type: "inline", files } });
     expect(existsSync(join(workDir, "providers", own))).toBe(false);
   });

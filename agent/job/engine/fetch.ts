@@ -6,12 +6,14 @@ import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
 import { dispatcherOf } from "../../../common/http-proxies.ts";
 import type { Network } from "../../../common/network.ts";
+import { retryAfter } from "../../../common/retry-after.ts";
+import { minute, second } from "../../../common/units.ts";
 
 /** The server sent no file. `status` distinguishes a missing file from a failing server. */
 class FetchRefusedError extends Error {
   override readonly name = "FetchRefusedError";
   readonly status: number;
-  /** In seconds. */
+  /** In milliseconds. */
   readonly retryAfter: number;
   constructor(address: string, status: number, retryAfter: number) {
     super(`${address} responded with status ${status}`);
@@ -99,7 +101,7 @@ async function fetchInto(address: string, options: FetchOptions, target: Target)
         best = Math.max(best, progress.bytes);
         if (isFinal(error) || vain === vainTries || tried === mostTries) return undefined;
         const wish = error instanceof FetchRefusedError ? error.retryAfter : 0;
-        return backoff(vain, Math.random(), Math.min(wish, longestWish));
+        return backoff(vain, Math.random(), wish / second);
       },
     });
   } catch (error) {
@@ -117,8 +119,8 @@ const isFinal = (error: unknown): boolean =>
 
 /** Too slow, too many requests, or not the part that was requested. */
 const passing = new Set([206, 408, 416, 429]);
-/** The longest `Retry-After` that is honoured, in seconds. */
-const longestWish = 60;
+/** The longest `Retry-After` that is honoured: a job waits. */
+const longestWish = minute;
 
 async function once(
   address: string,
@@ -137,13 +139,13 @@ async function once(
   });
   refuseDowngrade(address, answer.context);
   const { "content-range": range, etag, "last-modified": modified } = answer.headers;
-  const { "retry-after": retryAfter } = answer.headers;
   const [, from, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(String(range)) ?? [];
   const isRest = answer.statusCode === 206 && bytes > 0 && Number(from) === bytes;
   if (!isRest) forget(progress);
   if (answer.statusCode !== 200 && !isRest) {
     await answer.body.dump();
-    throw new FetchRefusedError(address, answer.statusCode, Number(retryAfter) || 0);
+    const wait = retryAfter(answer.headers["retry-after"], longestWish) ?? 0;
+    throw new FetchRefusedError(address, answer.statusCode, wait);
   }
   if (!isRest) {
     await target.begin();

@@ -13,6 +13,7 @@ import { environmentOf, stateEnvironment } from "../terraform/environment.ts";
 import { fetchWithin } from "../source/fetch-limit.ts";
 import { gitAccessEnvironment, gitEnvironment, gitProtocols } from "../source/git-access.ts";
 import { readJobFile } from "../job-files.ts";
+import { programs } from "../engine/installed.ts";
 import { mentions } from "../mentions.ts";
 import {
   checkUnchanged,
@@ -22,7 +23,7 @@ import {
   useOffered,
   writeCliConfig,
 } from "./shared.ts";
-import { unlocked } from "./lock-file.ts";
+import { forOpenTofu, unlocked } from "./lock-file.ts";
 import { lockFile } from "../source/source.ts";
 import { hasRun, runTerraform } from "../terraform/terraform.ts";
 import { emptyFolder, type Workspace } from "../workspace.ts";
@@ -43,7 +44,7 @@ export async function fetchModules(context: JobContext): Promise<void> {
     for (const left of [".terraform", "errored.tfstate"])
       rmSync(join(folder, left), { recursive: true, force: true });
     rmSync(workspace.lock, { force: true });
-    const lock = readJobFile(workspace.root, join(folder, lockFile), lockFileLimit);
+    const lock = lockOfSource(context, folder);
     if (lock !== undefined) writeFileSync(workspace.lock, lock, { flag: "wx", mode: 0o600 });
     if (!mayCallModules(workspace.root, folder)) return;
     writeCliConfig(context, undefined);
@@ -63,6 +64,26 @@ export async function fetchModules(context: JobContext): Promise<void> {
   );
   if (end.code !== 0) throw await failureOf("init", end);
 }
+
+/** With the providers of OpenTofu's own registry, where that is the engine. */
+function lockOfSource(
+  { workspace, facts: { engine }, log }: JobContext,
+  folder: string,
+): string | undefined {
+  const text = readJobFile(workspace.root, join(folder, lockFile), lockFileLimit);
+  if (text === undefined || engine?.engine !== "opentofu") return text;
+  const { lock, added } = forOpenTofu(text);
+  const names = added.map(({ address, version }) => `${address} ${version}`).slice(0, namesShown);
+  const more = added.length > names.length ? ` and ${added.length - names.length} more` : "";
+  if (added.length > 0)
+    log.system(
+      `Warning: the lock file was made by terraform. OpenTofu takes ${names.join(", ")}${more} in the same version from its own registry, whose packages have other hashes, which the file does not have. Run tofu init in its directory, and keep ${lockFile} with the files`,
+    );
+  return lock;
+}
+
+/** In a message. */
+const namesShown = 20;
 
 /** The run of an `init` that fetches the providers too. */
 export const wholeInit = "init-whole";
@@ -132,9 +153,10 @@ export function checkLock({ workspace, facts }: JobContext): void {
   if (source === undefined) return;
   const path = join(facts.folder ?? "", lockFile);
   const written = readJobFile(workspace.root, path, lockFileLimit) ?? "";
+  const program = programs[facts.engine?.engine ?? "terraform"];
   for (const each of unlocked(source, written))
     throw new StepFailedError(
-      `init: the lock file does not name ${each.address} ${each.version}, which the configuration needs. Run terraform init in its directory, and keep ${lockFile} with the files`,
+      `init: the lock file does not name ${each.address} ${each.version}, which the configuration needs. Run ${program} init in its directory, and keep ${lockFile} with the files`,
     );
 }
 

@@ -9,6 +9,8 @@ export interface LockedProvider {
   readonly version: string;
   /** `h1:` of an unpacked package, `zh:` of a zip. */
   readonly hashes: readonly string[];
+  /** Its list of hashes is certainly empty, so any package of the version is accepted. */
+  readonly isOpen: boolean;
 }
 
 /** One `provider` block: the lines from `start` up to but not including `end`. */
@@ -21,6 +23,7 @@ interface Block {
 /** Leaves out blocks of another layout, whose providers are installed without the cache. */
 export function readLock(text: string): LockedProvider[] {
   const lines = text.split("\n");
+  const isPlain = isPlainLock(text);
   return blocksOf(lines).flatMap(({ address, start, end }) => {
     const body = lines.slice(start + 1, end);
     const version = body.map((line) => /^\s*version\s*=\s*"([^"]+)"/.exec(line)?.[1]).find(Boolean);
@@ -28,9 +31,45 @@ export function readLock(text: string): LockedProvider[] {
     const hashes = lines
       .slice(list?.start, list?.end)
       .flatMap((line) => /^\s*"([a-z0-9]+:[^"]+)",?\s*$/.exec(line)?.[1] ?? []);
-    return version === undefined ? [] : { address, version, hashes: list ? hashes : [] };
+    if (version === undefined) return [];
+    const isOpen = isPlain && list !== undefined && hashes.length === 0;
+    return { address, version, hashes: list ? hashes : [], isOpen };
   });
 }
+
+/**
+ * Whether the file has nothing but comments and blocks in terraform's own layout. In another file,
+ * hashes may be where `readLock` does not look for them.
+ */
+export function isPlainLock(text: string): boolean {
+  let within: Part = "file";
+  for (const line of text.split("\n")) {
+    const next: Layout | undefined = layout[within].find(([pattern]) => pattern.test(line));
+    if (!next) return false;
+    within = next[1];
+  }
+  return within === "file";
+}
+
+type Part = "file" | "block" | "hashes";
+type Layout = readonly [line: RegExp, next: Part];
+
+/** The lines of each part of the file, and the part that follows. */
+const layout: Readonly<Record<Part, readonly Layout[]>> = {
+  file: [
+    [/^(?:#.*)?$/, "file"],
+    [/^provider "[^"\\$%]+" \{$/, "block"],
+  ],
+  block: [
+    [/^ +(?:version|constraints) += "[^"\\$%]+"$/, "block"],
+    [/^ +hashes += \[$/, "hashes"],
+    [/^\}$/, "file"],
+  ],
+  hashes: [
+    [/^ +"[a-z0-9]+:[\w+/=-]+",$/, "hashes"],
+    [/^ +\]$/, "block"],
+  ],
+};
 
 /** Returns the file with these hashes, in terraform's order and layout. */
 export function withHashes(text: string, changes: ReadonlyMap<string, readonly string[]>): string {
@@ -57,6 +96,38 @@ export function unlocked(text: string, later: string): LockedProvider[] {
       ? versions.get(address) !== version
       : !text.includes(JSON.stringify(address)),
   );
+}
+
+/**
+ * Returns the address from which OpenTofu takes a provider of terraform's registry. Only those of
+ * `hashicorp` are the same there: the OpenTofu project builds them under the same versions.
+ */
+export function inOpenTofu(address: string): string | undefined {
+  const [, type] = /^registry\.terraform\.io\/hashicorp\/([\w-]{1,64})$/.exec(address) ?? [];
+  return type === undefined ? undefined : `registry.opentofu.org/hashicorp/${type}`;
+}
+
+/**
+ * Adds what `tofu init` does since 1.10: for each provider of `hashicorp` in terraform's registry
+ * one in OpenTofu's, in the same version and without hashes, because the packages differ. The old
+ * ones stay: a module may name them. Returns the added ones too.
+ */
+export function forOpenTofu(text: string): { lock: string; added: LockedProvider[] } {
+  // In blocks of any layout.
+  const named = new Set(text.match(/"registry\.opentofu\.org\/[^"\n]*"/g));
+  const added = readLock(text).flatMap(({ address, version }) => {
+    const other = inOpenTofu(address);
+    const isThere = other === undefined || named.has(JSON.stringify(other));
+    return isThere || version.length > 64
+      ? []
+      : { address: other, version, hashes: [], isOpen: true };
+  });
+  const blocks = added.map(
+    ({ address, version }) =>
+      `\nprovider "${address}" {\n  version = "${version}"\n  hashes = [\n  ]\n}\n`,
+  );
+  const isEnded = blocks.length === 0 || text.endsWith("\n");
+  return { lock: [text, ...(isEnded ? [] : ["\n"]), ...blocks].join(""), added };
 }
 
 function blocksOf(lines: readonly string[]): Block[] {

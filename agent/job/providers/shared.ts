@@ -16,7 +16,7 @@ import { delimiter, dirname, join } from "node:path";
 import { freeBytes } from "../../machine/disk-space.ts";
 import { StepFailedError, type JobContext } from "../context.ts";
 import { mentions } from "../mentions.ts";
-import { readLock, withHashes } from "./lock-file.ts";
+import { inOpenTofu, isPlainLock, readLock, withHashes } from "./lock-file.ts";
 import {
   isUnchanged,
   makeOpen,
@@ -26,7 +26,10 @@ import {
   storedPackages,
   storeFolder,
   storePackage,
+  zipsIn,
   type FoundPackage,
+  type PackageOrigin,
+  type PackageRecord,
   type ProviderPackage,
   type StoredPackage,
 } from "./store.ts";
@@ -41,36 +44,59 @@ export interface Offer {
 
 /** Returns the packages that the job may use; undefined: terraform must find packages by itself. */
 export function offerOf(context: JobContext, lock: string | undefined): Offer | undefined {
-  const { settings, isolation } = context;
+  const { settings, isolation, facts } = context;
   if (!isOffered(context)) return undefined;
   const stored = storedPackages(storeFolder(settings.workDir), isolation.level);
-  if (lock === undefined) {
-    const packages = stored.filter(({ record }) => record.hashes !== null);
-    return { packages, isComplete: false, lock };
-  }
-  return namedBy(lock, stored);
+  const free = stored.filter(({ record }) => isFree(record, mirrorOf(context)));
+  if (lock === undefined) return { packages: free, isComplete: false, lock };
+  return namedBy(lock, { stored, free: new Set(free) }, facts.engine?.engine === "opentofu");
 }
 
 /**
- * Named by the hash of the package, or by those of all zips of the version, which the registry
- * signed together. Adds the hash of the package, as terraform does after a download.
+ * Whether a job without a lock file would get this package and the same lock file if it
+ * downloaded. What a mirror without hashes gives is what it gave before.
  */
-function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
+const isFree = ({ hashes, mirror }: PackageRecord, now: string | undefined): boolean =>
+  hashes !== null || (now !== undefined && mirror === now);
+
+/** Only of a mirror on the network is anything kept. */
+const mirrorOf = ({ settings: { providerMirror } }: JobContext): string | undefined =>
+  providerMirror?.startsWith("/") ? undefined : providerMirror;
+
+/**
+ * Named by the hash of the package; by those of all zips of the version, which the registry signed
+ * together, or for which terraform took it; or with no hash. Adds the hash of the package, as
+ * terraform does after a download.
+ */
+function namedBy(
+  lock: string,
+  { stored, free }: { stored: readonly StoredPackage[]; free: ReadonlySet<StoredPackage> },
+  isTofu: boolean,
+): Offer {
   const entries = readLock(lock);
   const locked = new Map(entries.map((each) => [each.address, each]));
   const added = new Map<string, readonly string[]>();
-  const packages = stored.filter(({ address, version, record: { h1, hashes } }) => {
+  const packages = stored.filter((one) => {
+    const { address, version, record } = one;
+    const { h1, hashes } = record;
     const entry = locked.get(address);
     if (entry?.version !== version) return false;
     const known = new Set(entry.hashes);
     if (known.has(h1)) return true;
-    const zips = hashes?.filter(isZipHash) ?? [];
+    if (entry.isOpen && free.has(one)) {
+      added.set(address, hashes ?? [h1]);
+      return true;
+    }
+    const zips = hashes ? zipsIn(hashes) : (record.zips ?? []);
     if (zips.length === 0 || !zips.every((hash) => known.has(hash))) return false;
     added.set(address, [h1, ...entry.hashes]);
     return true;
   });
   const found = new Set(packages.map(({ address }) => address));
-  const isComplete = entries.length > 0 && entries.every(({ address }) => found.has(address));
+  // Of two entries for one provider, the job almost always needs only OpenTofu's.
+  const isFound = (address: string): boolean =>
+    found.has(address) || (isTofu && found.has(inOpenTofu(address) ?? ""));
+  const isComplete = entries.length > 0 && entries.every(({ address }) => isFound(address));
   return { packages, isComplete, lock: withHashes(lock, added) };
 }
 
@@ -143,6 +169,8 @@ export async function keepProviders(
   const view = viewOf(workspace);
   const store = storeFolder(settings.workDir);
   const locked = new Map(readLock(written).map((each) => [each.address, each]));
+  const given = new Map(readLock(source ?? "").map((each) => [each.address, each]));
+  const isPlain = source !== undefined && isPlainLock(source);
   const hashesOf = new Map<string, readonly string[]>();
   const used: StoredPackage[] = [];
   for (const found of packagesIn(folder)) {
@@ -150,13 +178,21 @@ export async function keepProviders(
     if (entry?.version !== found.version) continue;
     const isFromStore = isLink(found.path);
     if (isFromStore && readlinkSync(found.path) !== packagePath(view, found)) continue;
-    if (!isFromStore) await keep(context, found, entry.hashes, source === undefined);
+    const own = given.get(found.address);
+    const isUnlocked = source === undefined || own?.isOpen === true;
+    if (!isFromStore)
+      await keep(context, found, {
+        hashes: entry.hashes,
+        isComplete: isUnlocked && zipsIn(entry.hashes).length > 0,
+        mirror: mirrorOf(context),
+        source: isPlain && !isUnlocked ? own?.hashes : undefined,
+      });
     const kept = storedPackage(store, isolation.level, found);
     if (!kept || (!isFromStore && !entry.hashes.includes(kept.record.h1))) continue;
     used.push(kept);
     // Terraform writes only one hash for a package that it did not download. On other platforms,
     // jobs need the hashes of all.
-    if (isFromStore && source === undefined && kept.record.hashes)
+    if (isFromStore && isUnlocked && kept.record.hashes)
       hashesOf.set(found.address, kept.record.hashes);
   }
   await checkUnchanged(context, used);
@@ -193,15 +229,14 @@ function lockAfter(source: string | undefined, written: string): string {
 async function keep(
   { settings, log, isolation: { level } }: JobContext,
   found: FoundPackage,
-  hashes: readonly string[],
-  isUnlocked: boolean,
+  origin: PackageOrigin,
 ): Promise<void> {
   const { workDir, cacheBytes, freeDiskBytes } = settings;
   try {
     await storePackage(
       storeFolder(workDir),
       found,
-      { hashes, isComplete: isUnlocked && hashes.some(isZipHash), level },
+      { ...origin, level },
       (bytes) => bytes <= cacheBytes && freeBytes(workDir) - bytes > freeDiskBytes,
     );
   } catch (error) {
@@ -211,7 +246,6 @@ async function keep(
 
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-const isZipHash = (hash: string): boolean => hash.startsWith("zh:");
 const quote = (text: string): string => JSON.stringify(text);
 
 /** The directory of links. */

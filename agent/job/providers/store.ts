@@ -50,6 +50,10 @@ export interface PackageRecord {
   readonly h1: string;
   /** Those of all platforms, from terraform's lock file after a download; null without one. */
   readonly hashes: readonly string[] | null;
+  /** The mirror that it came from, if that named no hashes. */
+  readonly mirror?: string | undefined;
+  /** Those of zips in a lock file for which terraform took the package; one of them is its own. */
+  readonly zips?: readonly string[] | undefined;
   readonly bytes: number;
 }
 
@@ -133,6 +137,22 @@ function readRecord(path: string): PackageRecord | undefined {
   }
 }
 
+/** What is known of a package that terraform has downloaded. */
+export interface PackageOrigin {
+  /** Of the lock file that terraform has written. */
+  readonly hashes: readonly string[];
+  /** They are those of all platforms, from the registry. */
+  readonly isComplete: boolean;
+  /** The mirror that it came from. */
+  readonly mirror?: string | undefined;
+  /** Hashes of the lock file in the source, for one of which terraform took it. */
+  readonly source?: readonly string[] | undefined;
+  readonly level?: Level;
+}
+
+export const zipsIn = (hashes: readonly string[]): string[] =>
+  hashes.filter((hash) => hash.startsWith("zh:")).toSorted();
+
 /**
  * Throws if there is anything but plain files, or no match in the lock file. `room` is called with
  * the size before anything is copied.
@@ -140,12 +160,16 @@ function readRecord(path: string): PackageRecord | undefined {
 export async function storePackage(
   store: string,
   found: FoundPackage,
-  { hashes, isComplete, level }: { hashes: readonly string[]; isComplete: boolean; level?: Level },
+  { hashes, isComplete, mirror, source, level }: PackageOrigin,
   room: (bytes: number) => boolean,
 ): Promise<void> {
   const path = packagePath(store, found);
   const known = storedAt({ ...found, path }, level)?.record;
-  if (known && (known.hashes !== null || !isComplete)) return;
+  const isNews =
+    isComplete ||
+    (mirror !== undefined && mirror !== known?.mirror) ||
+    (source !== undefined && String(zipsIn(hashes)) !== String(known?.zips));
+  if (known && (known.hashes !== null || !isNews)) return;
   const files = filesOf(found.path);
   const bytes = files.reduce((sum, file) => sum + lstatSync(join(found.path, file)).size, 0);
   if (!room(bytes)) return;
@@ -161,7 +185,15 @@ export async function storePackage(
     const h1 = await packageHash(partial);
     if (!hashes.includes(h1))
       throw new Error(`${found.path} does not match the hash in the lock file`);
-    const record: PackageRecord = { h1, hashes: isComplete ? hashes : null, bytes };
+    // A lock file with the hash of the package says nothing about its zip.
+    const zips = source && !source.includes(h1) ? zipsIn(hashes) : known?.zips;
+    const record: PackageRecord = {
+      h1,
+      hashes: isComplete ? hashes : null,
+      mirror: mirror ?? known?.mirror,
+      zips,
+      bytes,
+    };
     if (known && known.h1 !== h1)
       throw new Error(`${found.path} differs from the package that is already kept`);
     chmodSync(partial, 0o755);

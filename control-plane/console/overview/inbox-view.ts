@@ -45,8 +45,12 @@ export const inboxLimit = 10;
 /** Reasons that end by themselves. */
 const passing = new Set(["waiting_for_worker", "configuration_busy", "worker_in_use"]);
 /** The state of its configuration is listed already, and so is what waits for approvals. */
-const isStuck = ({ waiting_reason: reason, needs_approval }: JobSummary): boolean =>
-  reason !== null && !needs_approval && reason !== "state_locked" && !passing.has(reason);
+const isStuck = ({ waiting_reason: reason, needs_approval, is_behind }: JobSummary): boolean =>
+  reason !== null &&
+  !needs_approval &&
+  !is_behind &&
+  reason !== "state_locked" &&
+  !passing.has(reason);
 
 /** What waits for the reader, failed, is locked, is broken, is stuck or is offline. */
 export const itemsOf = (

@@ -30,6 +30,7 @@ import { findUnknown } from "../plans/summaries.ts";
 import { jobToken } from "../states/job-tokens.ts";
 import { findFormerSecrets } from "../states/former-secrets.ts";
 import { followFields } from "./follow-fields.ts";
+import { liftedIds } from "./lifted-ids.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 export const keyMilliseconds = 10 * minute;
@@ -104,7 +105,8 @@ async function takeOne(
     // Here too: a first claim with this key may stand before this one in the same commit.
     const earlier = key === undefined ? undefined : await findRepeated(context, tx, worker, key);
     if (earlier) return earlier;
-    const params = { worker: worker.id, claim_key: key ?? null, now };
+    const claim_key = key ?? null;
+    const params = { worker: worker.id, claim_key, now, lifted: liftedIds(context) };
     for (let n = 0; n < failedJobs; n += 1) {
       const job =
         (await claimOne(tx, worker, params)) ??
@@ -129,7 +131,12 @@ async function takeOne(
   });
 }
 
-type Params = { readonly worker: string; readonly claim_key: string | null; readonly now: number };
+type Params = {
+  readonly worker: string;
+  readonly claim_key: string | null;
+  readonly now: number;
+  readonly lifted: string;
+};
 
 const claimOne = (tx: Queries, { owner_id: owner }: WorkerCaller, params: Params) =>
   owner === null

@@ -12,6 +12,7 @@ import type { Context } from "../context.ts";
 import { findStalenessNow } from "../approvals/staleness.ts";
 import { notifyOfEvent, shareJobs } from "../job-changes/changes.ts";
 import { ChangedMeanwhileError, Drafts } from "../large-work.ts";
+import { liftedIds } from "./lifted-ids.ts";
 import { keyMilliseconds, openedIfSmall, openLarge, takeJob } from "./take.ts";
 
 /** So many at most share a transaction, which holds locks. */
@@ -116,7 +117,7 @@ async function takeTogether(
     const keyed = claims.filter(({ key }) => key !== undefined).map(({ worker }) => worker.id);
     if (keyed.length > 0) await tx.all(lockWorkers, { ids: JSON.stringify(keyed) });
     for (const group of groups.values()) {
-      const rows = await claimJobs(tx, group, context.now());
+      const rows = await claimJobs(context, tx, group);
       for (const claim of group) {
         const index = rows.findIndex(
           (row) => row.worker_id === claim.worker.id && row.claim_key === (claim.key ?? null),
@@ -143,7 +144,8 @@ async function isStaleOrUnknown(context: Context, tx: Queries, job: ClaimRow): P
 }
 
 /** One statement for workers that may take the same jobs. */
-function claimJobs(tx: Queries, claims: readonly Claim[], now: number): Promise<TakenRow[]> {
+function claimJobs(context: Context, tx: Queries, claims: readonly Claim[]): Promise<TakenRow[]> {
+  const now = context.now();
   const { owner_id: owner, labels, features } = claims[0]!.worker;
   const params = {
     claims: JSON.stringify(
@@ -152,6 +154,7 @@ function claimJobs(tx: Queries, claims: readonly Claim[], now: number): Promise<
     labels,
     features,
     now,
+    lifted: liftedIds(context),
     after: now - keyMilliseconds,
     heads: 16 + 4 * claims.length,
   };

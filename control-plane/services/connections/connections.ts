@@ -9,7 +9,7 @@ import {
 import { addressesOf, type Kind } from "../../code-hosts/kinds.ts";
 import { newToken } from "../../domain/tokens.ts";
 import { time, timeOrNull } from "../../domain/moments.ts";
-import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkRoom, invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { DestinationError } from "../../outbound/destinations.ts";
 import {
   deleteConnection as deleteRow,
@@ -66,11 +66,12 @@ export async function createConnection(
   await store.write(async (tx) => {
     await checkName(tx, owner_id, row.name);
     const others = await listRows(tx, owner_id, undefined, connectionsLimit);
-    if (others.length >= connectionsLimit)
-      throw new RefusalError(
-        "quota_exceeded",
-        `this space has ${connectionsLimit} connections, which is the limit: delete some of them`,
-      );
+    checkRoom(
+      others.length,
+      connectionsLimit,
+      `this space has ${connectionsLimit} connections`,
+      "delete some of them",
+    );
     await insertConnection(tx, row);
     await recordOwn(tx, user, { action: "connection.create", id, name: row.name }, at);
   });

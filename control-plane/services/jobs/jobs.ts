@@ -120,26 +120,27 @@ export const countOpenJobs = (
 ): Promise<number> => countOpenRows(read, { owner, status, limit });
 
 export async function listJobSummaries(
-  { store: { read } }: Context,
+  context: Context,
   { space_id: owner }: UserCaller,
   filter: Omit<JobFilter, "owner">,
 ): Promise<JobSummary[]> {
-  return viewSummaries(read, await listSummaryRows(read, { owner, ...filter }));
+  return viewSummaries(context, await listSummaryRows(context.store.read, { owner, ...filter }));
 }
 
 /** `by`: the exact name of the creator, by an index, or a part of it. */
 export async function findJobPage(
-  { store: { read } }: Context,
+  context: Context,
   { space_id: owner }: UserCaller,
   {
     by,
     ...filter
   }: Omit<JobFilter, "owner" | "createdBy" | "creator"> & { by?: string | undefined },
 ): Promise<JobPage<JobSummary>> {
+  const { read } = context.store;
   const isWhole = by !== undefined && (await isCreator(read, owner, by));
   const creator = isWhole ? { createdBy: by } : { creator: by };
   const page = await findRowPage(read, { owner, ...creator, ...filter });
-  return { ...page, jobs: await viewSummaries(read, page.jobs) };
+  return { ...page, jobs: await viewSummaries(context, page.jobs) };
 }
 
 export async function cancelJob(context: Context, user: UserCaller, id: string): Promise<Job> {

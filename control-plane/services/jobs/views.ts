@@ -19,7 +19,7 @@ import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findReview, withDifferences, type PlannedChange } from "../approvals/review.ts";
 import { findStaleness } from "../approvals/staleness.ts";
 import { findApprovalNeed, viewApprovals } from "../approvals/views.ts";
-import { findCandidates, viewWaiting } from "../claims/waiting-reason.ts";
+import { findCandidates, findWaiting, viewWaiting } from "../claims/waiting-reason.ts";
 import type { Context } from "../context.ts";
 import { scheduleOf } from "./creator.ts";
 import { logComplete } from "../logs/progress.ts";
@@ -45,7 +45,7 @@ export async function viewJob(
   const { read } = context.store;
   const row = typeof idOrRow === "string" ? await read.first(findJob, { id: idOrRow }) : idOrRow;
   if (!row) throw notFound("job");
-  const { review, ...job } = await viewStored(read, row);
+  const { review, ...job } = await viewStored(context, row);
   const { approval_need: need } = job;
   if (need) {
     await setImmediate();
@@ -66,14 +66,15 @@ async function viewReview(read: Queries, plan: PlannedChange): Promise<ReviewedP
 
 /** `review`: the plan to compare with the reviewed one. */
 async function viewStored(
-  read: Queries,
+  context: Context,
   row: JobRow,
 ): Promise<Job & { readonly review?: PlannedChange }> {
+  const { read } = context.store;
   const found = await read.first(findViewed, { id: row.id });
-  if (!found) return viewWithSnapshot(read, { ...row, config_snapshot: null });
+  if (!found) return viewWithSnapshot(context, { ...row, config_snapshot: null });
   const job = await reading(row.owner_id, found.config_snapshot, async () => {
     const config_snapshot = await wholeText(read, found.config_snapshot);
-    return viewWithSnapshot(read, { ...row, config_snapshot });
+    return viewWithSnapshot(context, { ...row, config_snapshot });
   });
   const { merged_request_id, settings_hash } = found;
   if (merged_request_id === null || settings_hash === null) return { ...job, ...viewChange(found) };
@@ -83,9 +84,10 @@ async function viewStored(
 }
 
 async function viewWithSnapshot(
-  queries: Queries,
+  context: Context,
   job: JobRow & { config_snapshot: string | null },
 ): Promise<Job> {
+  const queries = context.store.read;
   const configuration = await findConfigurationId(queries, job.spec_id);
   const {
     own_source = false,
@@ -127,7 +129,7 @@ async function viewWithSnapshot(
     error_message: job.error_message,
     failure: job.failure === null ? null : (JSON.parse(job.failure) as JobFailure),
     cancelled_by: cancelOf(job)?.by ?? null,
-    ...(await viewWaiting(queries, job)),
+    ...(await viewWaiting(context, queries, job)),
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
     presumed_lost_at: timeOrNull(job.presumed_lost_at),
@@ -202,6 +204,8 @@ export type JobSummary = Pick<
   readonly cancel: Cancel | null;
   /** Whether people must approve it before a runner may claim it. */
   readonly needs_approval: boolean;
+  /** Whether it only waits for jobs of classes that go first. */
+  readonly is_behind: boolean;
 };
 
 /** When a user cancelled a job, and who it was, if that is known. */
@@ -220,9 +224,10 @@ export function cancelOf({
 }
 
 export async function viewSummaries(
-  queries: Queries,
+  context: Context,
   jobs: readonly JobSummaryRow[],
 ): Promise<JobSummary[]> {
+  const queries = context.store.read;
   const queued = jobs.find(({ status }) => status === "QUEUED");
   const workers = queued && (await findCandidates(queries, queued.owner_id));
   return Promise.all(
@@ -239,7 +244,7 @@ export async function viewSummaries(
       changes: countsOf(job.changes),
       failed_checks: job.failed_checks,
       error_message: job.error_message,
-      ...(await viewWaiting(queries, job, workers)),
+      ...(await findWaiting(context, queries, job, workers)),
       cancel: cancelOf(job),
       needs_approval: job.status === "QUEUED" && job.unapproved === 1 && job.plan_job_id !== null,
       created_at: time(job.created_at),

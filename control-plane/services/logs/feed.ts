@@ -122,7 +122,7 @@ export class JobFeed {
       // The job is read before its log, because a runner posts the log before it reports the end.
       const job = await store.read.first(findJob, { id: this.#job });
       if (!job) return this.endAll();
-      const progress = JSON.stringify(await viewProgress(store.read, job));
+      const progress = JSON.stringify(await viewProgress(this.#context, job));
       const status = event("status", progress);
       for (const reader of this.#live) {
         if (reader.progress === progress) continue;

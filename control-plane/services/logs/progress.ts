@@ -74,11 +74,12 @@ const linesOf = (chunk: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
-export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
+export async function viewProgress(context: Context, job: JobRow): Promise<JobProgress> {
+  const queries = context.store.read;
   return {
     id: job.id,
     status: job.status,
-    ...(await viewWaiting(queries, job)),
+    ...(await viewWaiting(context, queries, job)),
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
   };

@@ -49,7 +49,7 @@ export function logStreams(context: Context): LogStreams {
     open: async ({ user_id }, id, after, begin) => {
       const job = await store.read.first(findJob, { id });
       if (!job) throw notFound("job");
-      const progress = JSON.stringify(await viewProgress(store.read, job));
+      const progress = JSON.stringify(await viewProgress(context, job));
       // Ids only grow, so no reader can have seen a later one.
       const last = await findLastId(store.read, id);
       // The rest of a pruned log is not shown.

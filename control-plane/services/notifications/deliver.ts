@@ -45,8 +45,6 @@ const lastWait = 4 * hour;
 /** Of the longest wait, so that what failed together does not return together. */
 const jitter = 0.1;
 const retriedMilliseconds = 5 * day;
-/** `Retry-After` may ask for no more. */
-const longestRetryAfter = day;
 
 export const waitAfter = (failures: number, random = Math.random()): number =>
   waits[failures - 1] ?? Math.round(lastWait * (1 + jitter * random));
@@ -224,7 +222,7 @@ export function afterAttempt(
   const failed = { ...known, first_failed_at: since };
   if (isFinal || now - since >= retriedMilliseconds)
     return { ...failed, status: "given_up", next_at: null };
-  const wait = Math.max(waitAfter(attempt), Math.min(retryAfter, longestRetryAfter));
+  const wait = Math.max(waitAfter(attempt), retryAfter);
   return { ...failed, status: "retrying", next_at: now + wait };
 }
 

@@ -8,7 +8,7 @@ import {
   type UpdateNotification,
 } from "../../../protocol/notifications.ts";
 import { time } from "../../domain/moments.ts";
-import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkRoom, invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";
 import { mayDo } from "../../domain/roles.ts";
 import { DestinationError } from "../../outbound/destinations.ts";
@@ -82,11 +82,8 @@ export async function createRule(
     await checkPlace(tx, owner_id, row);
     await checkAddresses(tx, owner_id, to.addresses);
     const others = await listRows(tx, owner_id, undefined, rulesLimit);
-    if (others.length >= rulesLimit)
-      throw new RefusalError(
-        "quota_exceeded",
-        `this space has ${rulesLimit} notification rules, which is the limit: delete some of them`,
-      );
+    const has = `this space has ${rulesLimit} notification rules`;
+    checkRoom(others.length, rulesLimit, has, "delete some of them");
     await insertRule(tx, row);
     await recordOwn(tx, user, { action: "notification.create", id, name: row.name }, at);
   });

@@ -1,6 +1,7 @@
 /** One attempt to send one event to where a rule leads. */
 import { signatureOf } from "../../../common/standard-webhooks.ts";
-import { second } from "../../../common/units.ts";
+import { retryAfter } from "../../../common/retry-after.ts";
+import { day, second } from "../../../common/units.ts";
 import type { NotificationEvent } from "../../../protocol/notification-events.ts";
 import { DestinationError } from "../../outbound/destinations.ts";
 import { MailError } from "../../outbound/mail.ts";
@@ -77,7 +78,7 @@ async function post(
   return {
     error: status >= 200 && status < 300 ? null : errorOf(status),
     response_status: status,
-    retryAfter: retryAfter(headers.get("retry-after"), context.now()),
+    retryAfter: retryAfter(headers.get("retry-after"), longestWait, context.now()),
   };
 }
 
@@ -104,12 +105,8 @@ function signature(
   };
 }
 
-/** In seconds, or a date. */
-function retryAfter(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined;
-  const wait = /^\d+$/.test(header) ? Number(header) * second : Date.parse(header) - now;
-  return Number.isFinite(wait) && wait > 0 ? wait : undefined;
-}
+/** A receiver may ask for no more. */
+const longestWait = day;
 
 const failed = (error: string) => ({ error, response_status: null });
 

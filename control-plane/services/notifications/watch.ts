@@ -29,7 +29,7 @@ export async function watchWaiting(context: Context, signal: AbortSignal): Promi
     await store.write(async (tx) => {
       const job = await tx.first(findJob, { id });
       if (job?.status !== "QUEUED" || job.unapproved === 1) return;
-      const waiting = await viewWaiting(tx, job);
+      const waiting = await viewWaiting(context, tx, job);
       const at = now();
       const minutes = Math.floor((at - job.created_at) / minute);
       const data = { minutes, ...(isWaiting(waiting) ? { reason: waitingText(waiting) } : {}) };

@@ -8,7 +8,7 @@ import type {
 import type { Role } from "../../../protocol/roles.ts";
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import { day, minute } from "../../../common/units.ts";
-import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkRoom, notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission, givableRoles, includesRole } from "../../domain/roles.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import {
@@ -63,11 +63,13 @@ export async function createAccessToken(
         "name_taken",
         `there is an access token "${name}" already: choose another name, or revoke that one first`,
       );
-    if (names.length >= accessTokensLimit)
-      throw new RefusalError(
-        "quota_exceeded",
-        `there are ${names.length} access tokens, which is the limit: revoke those that are not used`,
-      );
+    const advice = "revoke those that are not used";
+    checkRoom(
+      names.length,
+      accessTokensLimit,
+      `there are ${accessTokensLimit} access tokens`,
+      advice,
+    );
     await insertAccessToken(tx, row);
     const details = { role, expires_at: time(row.expires_at) };
     const entry = { action: "access_token.create", id: row.id, name, details } as const;

@@ -23,7 +23,7 @@ import {
   type ProviderSettings,
 } from "../../domain/providers.ts";
 import { groupColumns } from "../../domain/oidc-claims.ts";
-import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
+import type { SecretKeys } from "../../domain/secret-box.ts";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import {
@@ -47,6 +47,7 @@ import { applyGroups } from "../teams/group-members.ts";
 import { joinTeam } from "../teams/invitations.ts";
 import { checkBlocked, startSession } from "./logins.ts";
 import { startProviderSession } from "./provider-sessions.ts";
+import { openToken, sealToken, sealTokenAgain } from "./sealed-tokens.ts";
 import { minute } from "../../../common/units.ts";
 
 /** A token that ends this soon is refreshed before it is used. */
@@ -226,7 +227,7 @@ export async function accountToken(context: Context, account: AccountRow): Promi
     account.token_expires_at === null ||
     account.token_expires_at - marginMilliseconds > context.now()
   )
-    return openToken(context, account, account.access_token);
+    return open(context, account, account.access_token);
   return refreshOnce(context, account, found, account.refresh_token);
 }
 
@@ -265,12 +266,12 @@ async function refreshOnce(
     });
     if (current === null) throw new RefusalError("provider_not_connected");
     if (current === "mine") break;
-    if (current !== "waiting") return openToken(context, account, current.access_token);
+    if (current !== "waiting") return open(context, account, current.access_token);
     await pause(lookMilliseconds);
     if (context.draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
   }
   try {
-    const old = openToken(context, account, sealed);
+    const old = open(context, account, sealed);
     const tokens = await refreshGrant(name, settings, old);
     // A provider that issues no new refresh token keeps accepting the old one.
     const kept = { ...tokens, refresh_token: tokens.refresh_token ?? old };
@@ -292,8 +293,8 @@ function sealTokens(
   }: Pick<ProviderTokens, "access_token" | "refresh_token" | "expires_in">,
 ) {
   return {
-    access_token: sealToken(context, id, access_token),
-    refresh_token: refresh_token === undefined ? null : sealToken(context, id, refresh_token),
+    access_token: seal(context, id, access_token),
+    refresh_token: refresh_token === undefined ? null : seal(context, id, refresh_token),
     token_expires_at: expires_in === undefined ? null : context.now() + expires_in * 1000,
   };
 }
@@ -304,30 +305,25 @@ const purpose = "provider-tokens";
 const about = ({ provider, subject }: Pick<AccountId, "provider" | "subject">): string =>
   `${provider}:${subject}`;
 
-const sealToken = ({ box }: Context, id: AccountId, token: string): string =>
-  box(purpose).seal(Buffer.from(token), about(id)).toString("base64url");
+const seal = ({ box }: Context, id: AccountId, token: string): string =>
+  sealToken(box(purpose), about(id), token);
 
-function openToken({ box }: Context, id: AccountId, sealed: string): string {
-  try {
-    return box(purpose).open(Buffer.from(sealed, "base64url"), about(id)).toString();
-  } catch {
-    // After a restore without its WINDLASS_SECRET_KEY. A new sign-in of the user replaces the
-    // token.
+function open({ box }: Context, id: AccountId, sealed: string): string {
+  const token = openToken(box(purpose), about(id), sealed);
+  // A new sign-in of the user replaces it.
+  if (token === undefined)
     throw new RefusalError(
       "provider_token_rejected",
       "The stored token cannot be read; sign in again",
     );
-  }
+  return token;
 }
 
 /** Returns how many accounts changed. A token that no key opens stays unchanged. */
 export async function resealTokens(tx: Queries, keys: SecretKeys): Promise<number> {
   let count = 0;
   for (const account of await listTokens(tx)) {
-    const again = (sealed: string): string =>
-      sealAgain(keys, purpose, Buffer.from(sealed, "base64url"), about(account)).toString(
-        "base64url",
-      );
+    const again = (sealed: string): string => sealTokenAgain(keys, purpose, about(account), sealed);
     const access_token = again(account.access_token);
     if (equalSecrets(access_token, account.access_token)) continue;
     const refresh_token = account.refresh_token === null ? null : again(account.refresh_token);

@@ -16,7 +16,7 @@ import {
 } from "../../domain/providers.ts";
 import { groupColumns } from "../../domain/oidc-claims.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
+import type { SecretKeys } from "../../domain/secret-box.ts";
 import { hashToken } from "../../domain/tokens.ts";
 import type { Queries } from "../../store/db.ts";
 import { updateAccount, type AccountId } from "../../store/people/accounts.ts";
@@ -41,6 +41,7 @@ import { wholeBody } from "../whole-body.ts";
 import { discovered, keyFetch, renew, type ProviderTokens } from "./oauth-client.ts";
 import { algorithms, keysOf } from "./provider-keys.ts";
 import { oidcPerson } from "./provider-person.ts";
+import { openToken, sealToken, sealTokenAgain } from "./sealed-tokens.ts";
 
 /** After a question without an answer, the next one waits this long. */
 const retryMilliseconds = minute;
@@ -302,9 +303,7 @@ export async function resealSessions(tx: Queries, keys: SecretKeys): Promise<num
   let count = 0;
   for (const { id, id_token, refresh_token } of await listSealedSessions(tx)) {
     const again = (sealed: string | null) =>
-      sealed === null
-        ? null
-        : sealAgain(keys, purpose, Buffer.from(sealed, "base64url"), id).toString("base64url");
+      sealed === null ? null : sealTokenAgain(keys, purpose, id, sealed);
     const change = { id_token: again(id_token), refresh_token: again(refresh_token) };
     const isSame =
       equalSecrets(change.id_token ?? "", id_token ?? "") &&
@@ -319,14 +318,7 @@ export async function resealSessions(tx: Queries, keys: SecretKeys): Promise<num
 const purpose = "provider-sessions";
 
 const seal = ({ box }: Context, id: string, token: string | undefined): string | null =>
-  token === undefined ? null : box(purpose).seal(Buffer.from(token), id).toString("base64url");
+  token === undefined ? null : sealToken(box(purpose), id, token);
 
-/** Undefined too if no key opens it, as after a restore without its secret key. */
-function open({ box }: Context, id: string, sealed: string | null): string | undefined {
-  if (sealed === null) return undefined;
-  try {
-    return box(purpose).open(Buffer.from(sealed, "base64url"), id).toString();
-  } catch {
-    return undefined;
-  }
-}
+const open = ({ box }: Context, id: string, sealed: string | null): string | undefined =>
+  sealed === null ? undefined : openToken(box(purpose), id, sealed);

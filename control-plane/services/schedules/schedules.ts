@@ -1,7 +1,7 @@
 import { v7 as uuid } from "uuid";
 import type { CreateSchedule, Schedule, UpdateSchedule } from "../../../protocol/schedules.ts";
 import { momentOf, time, timeOrNull } from "../../domain/moments.ts";
-import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkRoom, invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import { nextMoment } from "../../domain/schedule-times.ts";
 import { findSpec, findSpecBriefly } from "../../store/configurations/configurations.ts";
@@ -64,11 +64,12 @@ export async function createSchedule(
     await checkTarget(tx, row);
     await checkName(tx, row);
     const others = await listRows(tx, owner_id, {}, undefined, schedulesLimit);
-    if (others.length >= schedulesLimit)
-      throw new RefusalError(
-        "quota_exceeded",
-        `this space has ${schedulesLimit} schedules, which is the limit: delete some of them`,
-      );
+    checkRoom(
+      others.length,
+      schedulesLimit,
+      `this space has ${schedulesLimit} schedules`,
+      "delete some of them",
+    );
     await insertSchedule(tx, row);
     await recordOwn(tx, user, { action: "schedule.create", id, name: row.name }, at);
   });

@@ -8,62 +8,55 @@ import { countCreatedTeams } from "../../store/teams/members.ts";
 import type { Context } from "../context.ts";
 import { mebibyte } from "../../../common/units.ts";
 
-/**
- * What a space may have only so many of, and a user of teams: how it is counted, up to the limit,
- * and what is said then.
- */
-const counted = {
+interface CountedQuota {
+  readonly quota: Quota;
+  /** Up to the limit, of a space or of a user. */
+  readonly count: (tx: Queries, owner: string, limit: number) => Promise<number>;
+  readonly has: (limit: number) => string;
+  readonly advice: string;
+}
+type Counted =
+  | "queuedJobs"
+  | "configurations"
+  | "variableSets"
+  | "workers"
+  | "zones"
+  | "identities"
+  | "teams";
+
+const counted: Readonly<Record<Counted, CountedQuota>> = {
   queuedJobs: {
     quota: "queued_jobs",
     count: (tx, owner, limit) => countOpenJobs(tx, { owner, status: "QUEUED", limit }),
-    detail: (limit) =>
-      `${limit} jobs of this space are queued, which is the limit (WINDLASS_QUOTA_QUEUED_JOBS): cancel some of them or wait until they have run`,
+    has: (limit) => `${limit} jobs of this space are queued`,
+    advice: "cancel some of them or wait until they have run",
   },
-  configurations: {
-    quota: "configurations",
-    count: (tx, owner, limit) => countOwned(tx, "configurations", owner, limit),
-    detail: (limit) =>
-      `this space has ${limit} configurations, which is the limit (WINDLASS_QUOTA_CONFIGURATIONS): delete some of them`,
-  },
-  variableSets: {
-    quota: "variable_sets",
-    count: (tx, owner, limit) => countOwned(tx, "variableSets", owner, limit),
-    detail: (limit) =>
-      `this space has ${limit} variable sets, which is the limit (WINDLASS_QUOTA_VARIABLE_SETS): delete some of them`,
-  },
-  workers: {
-    quota: "workers",
-    count: (tx, owner, limit) => countOwned(tx, "workers", owner, limit),
-    detail: (limit) =>
-      `this space has ${limit} workers, which is the limit (WINDLASS_QUOTA_WORKERS): remove those that are gone`,
-  },
-  zones: {
-    quota: "zones",
-    count: (tx, owner, limit) => countOwned(tx, "zones", owner, limit),
-    detail: (limit) =>
-      `this space has ${limit} zones, which is the limit (WINDLASS_QUOTA_ZONES): delete some of them`,
-  },
-  identities: {
-    quota: "identities",
-    count: (tx, owner, limit) => countOwned(tx, "identities", owner, limit),
-    detail: (limit) =>
-      `this space has ${limit} cloud identities, which is the limit (WINDLASS_QUOTA_IDENTITIES): delete some of them`,
-  },
+  configurations: owned("configurations", "configurations", "configurations"),
+  variableSets: owned("variable_sets", "variableSets", "variable sets"),
+  workers: owned("workers", "workers", "workers", "remove those that are gone"),
+  zones: owned("zones", "zones", "zones"),
+  identities: owned("identities", "identities", "cloud identities"),
   teams: {
     quota: "teams",
     count: async (tx, user) => (await tx.first(countCreatedTeams, { user }))?.count ?? 0,
-    detail: (limit) =>
-      `you are a member of ${limit} teams that you created, which is the limit (WINDLASS_QUOTA_TEAMS): delete or leave some of them`,
+    has: (limit) => `you are a member of ${limit} teams that you created`,
+    advice: "delete or leave some of them",
   },
-} satisfies Record<
-  string,
-  {
-    quota: Quota;
-    count: (tx: Queries, owner: string, limit: number) => Promise<number>;
-    detail: (limit: number) => string;
-  }
->;
-type Counted = keyof typeof counted;
+};
+
+function owned(
+  quota: Quota,
+  table: Parameters<typeof countOwned>[1],
+  name: string,
+  advice = "delete some of them",
+): CountedQuota {
+  return {
+    quota,
+    count: (tx, owner, limit) => countOwned(tx, table, owner, limit),
+    has: (limit) => `this space has ${limit} ${name}`,
+    advice,
+  };
+}
 
 /** Refuses this many more. */
 export async function checkCount(
@@ -74,8 +67,10 @@ export async function checkCount(
   more = 1,
 ): Promise<void> {
   const limit = quotas[what];
-  if (more === 0 || (await counted[what].count(tx, owner, limit)) + more <= limit) return;
-  throw new QuotaExceededError(counted[what].quota, counted[what].detail(limit));
+  const { quota, count, has, advice } = counted[what];
+  if (more === 0 || (await count(tx, owner, limit)) + more <= limit) return;
+  const setting = `WINDLASS_QUOTA_${quota.toUpperCase()}`;
+  throw new QuotaExceededError(quota, `${has(limit)}, which is the limit (${setting}): ${advice}`);
 }
 
 /** Refuses this many more bytes of archives. */

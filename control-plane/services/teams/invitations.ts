@@ -3,7 +3,7 @@ import { day } from "../../../common/units.ts";
 import { invitationDays } from "../../../protocol/limits.ts";
 import type { CreatedInvitation, CreateInvitation, Invitation } from "../../../protocol/teams.ts";
 import { lowerCase } from "../../domain/sign-in-allow.ts";
-import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkRoom, notFound, RefusalError } from "../../domain/refusal.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import type { Queries } from "../../store/db.ts";
 import { asSystem } from "../../store/spaces.ts";
@@ -54,11 +54,13 @@ export async function createInvitation(
   await store.write(async (tx) => {
     const { count = 0 } =
       (await tx.first(countOpenInvitations, { space: space_id, now: created_at })) ?? {};
-    if (count >= invitationsLimit)
-      throw new RefusalError(
-        "quota_exceeded",
-        `${count} invitations of this team are open, which is the limit: revoke those that are not needed`,
-      );
+    const advice = "revoke those that are not needed";
+    checkRoom(
+      count,
+      invitationsLimit,
+      `${invitationsLimit} invitations of this team are open`,
+      advice,
+    );
     await insertInvitation(tx, row);
     const details = { role };
     const entry = { action: "invitation.create", id: row.id, name: email, details } as const;
@@ -172,11 +174,8 @@ export async function joinTeam(
   await checkAddress(tx, invitation, user);
   await checkTeamCount(tx, user);
   const { count = 0 } = (await tx.first(countMembers, { space })) ?? {};
-  if (count >= membersLimit && !before)
-    throw new RefusalError(
-      "quota_exceeded",
-      `the team has ${count} members, which is the limit: ask an admin to remove one`,
-    );
+  const has = `the team has ${membersLimit} members`;
+  if (!before) checkRoom(count, membersLimit, has, "ask an admin to remove one");
   if (!(await tx.first(useInvitation, { id, now }))) throw usedInvitation();
   await closeInvitationsTo(tx, space, user);
   const details = { invitation_id: id, invited_by: invitation.inviter };

@@ -1,7 +1,7 @@
 /** Teams. The caller acts in the team already (http/acting.ts). */
 import { v7 as uuid } from "uuid";
 import type { CreateTeam, Team, UpdateTeam } from "../../../protocol/teams.ts";
-import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkRoom, notFound, RefusalError } from "../../domain/refusal.ts";
 import { countHeldOfOwner } from "../../store/jobs/jobs.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { allowsAddress } from "../../domain/sign-in-allow.ts";
@@ -93,10 +93,11 @@ export async function createTeam(
 
 export async function checkTeamCount(tx: Queries, user: string): Promise<void> {
   const { count = 0 } = (await tx.first(countTeamsOf, { user })) ?? {};
-  if (count < teamsLimit) return;
-  throw new RefusalError(
-    "quota_exceeded",
-    `you are a member of ${count} teams, which is the limit: leave one of them first`,
+  checkRoom(
+    count,
+    teamsLimit,
+    `you are a member of ${teamsLimit} teams`,
+    "leave one of them first",
   );
 }
 

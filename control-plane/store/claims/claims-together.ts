@@ -3,7 +3,7 @@
  * commit costs more than what it does to a job.
  *
  * The workers are equal: one owner, the same labels and features. So they may take the same jobs,
- * and the oldest of those are handed out in the order of the claims. A claim gets none here if
+ * and the first of those are handed out in the order of the claims. A claim gets none here if
  * `claims.ts` has to decide alone: its worker has changed meanwhile or has jobs of its own, its
  * key has taken a job before, or the queue is short.
  */
@@ -12,7 +12,7 @@ import { mayRun } from "../approvals/approvals.ts";
 import { claimedIdentity } from "../identities/identities.ts";
 import { statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
-import { claimedColumns, freeHeads, type ClaimRow } from "./claims.ts";
+import { claimedColumns, classes, freeHeads, rank, type ClaimRow } from "./claims.ts";
 
 export interface ClaimsParams {
   readonly [name: string]: string | number;
@@ -22,6 +22,8 @@ export interface ClaimsParams {
   readonly labels: string;
   readonly features: string;
   readonly now: number;
+  /** Jobs with smaller ids have waited so long that they are of the first class. */
+  readonly lifted: string;
   /** A key that was used after this time stands for the job that it took. */
   readonly after: number;
   /** How many queue heads of each kind are looked at: other claims may have locked some of them. */
@@ -47,7 +49,7 @@ export const claimAnyJobs = statement<ClaimsParams, TakenRow>((db, params) =>
  */
 function claimTogether(
   db: Kysely<Tables>,
-  { claims, labels, features, now, after, heads }: ClaimsParams,
+  { claims, labels, features, now, lifted, after, heads }: ClaimsParams,
   owner: string | undefined,
 ) {
   const free = sql`${freeHeads(db, owner)} and h.only_worker`;
@@ -73,23 +75,24 @@ function claimTogether(
             select min(h.wanted) from ${free} = '' and h.first_wanted = kinds.first_wanted and h.wanted > kinds.wanted)
           from kinds where kinds.wanted is not null),
       found as (
-        select oldest.* from kinds cross join lateral (
-            select h.job_id, h.spec_id, h.target_worker
-              from ${free} = '' and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted and ${mayRun}
+        select oldest.* from kinds cross join ${classes} cross join lateral (
+            select ${rank("h", lifted)} || h.job_id as place, h.job_id, h.spec_id, h.target_worker
+              from ${free} = '' and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
+                and h.queue_class = classes.value and ${mayRun}
               order by h.job_id limit ${heads}) as oldest
           where kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))),
       locked as materialized (
-        select head.job_id from queue_heads as head
+        select head.job_id, ${rank("head", lifted)} || head.job_id as place from queue_heads as head
           where head.is_free > 0 and head.job_id = any (array(
-            select min(found.job_id) from found
+            select substr(min(found.place), 2) from found
               where found.target_worker = '' or not exists (
                 select 1 from claims where claims.worker = found.target_worker)
-              group by coalesce(nullif(found.spec_id, ''), found.job_id) order by 1 limit ${heads}))
-          order by head.job_id limit (select count(*) from claims) for update of head skip locked),
+              group by coalesce(nullif(found.spec_id, ''), found.job_id) order by min(found.place) limit ${heads}))
+          order by ${rank("head", lifted)}, head.job_id limit (select count(*) from claims) for update of head skip locked),
       taken as materialized (
         select numbered.job_id, claims.worker, claims.key
-          from (select locked.job_id, row_number() over (order by locked.job_id) as n from locked) as numbered
+          from (select locked.job_id, row_number() over (order by locked.place) as n from locked) as numbered
             join claims on claims.n = numbered.n)
     update jobs set status = 'PROCESSING', identity_used = ${claimedIdentity}, claimed_at = ${now}, attempt = attempt + 1,
         worker_id = taken.worker, claim_key = taken.key

@@ -1,5 +1,6 @@
 /**
- * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the
+ * The claim: one atomic statement that takes the first job that a worker may have: the oldest of the
+ * first class, else of the next. A job that has waited long is of the first class. It looks at the
  * worker itself, because one that was removed or drained a moment before (in the same commit) would
  * hold its job without end, or longer than its drain permits, and because its labels and features
  * may have changed since its request arrived. Raw SQL, because it must keep its indexes;
@@ -19,6 +20,8 @@ export interface ClaimParams {
   readonly worker: string;
   readonly claim_key: string | null;
   readonly now: number;
+  /** Jobs with smaller ids have waited so long that they are of the first class. */
+  readonly lifted: string;
 }
 
 /** The fields of the job that a runner needs. */
@@ -80,8 +83,14 @@ export function freeHeads(db: Kysely<Tables>, owner: string | undefined): RawBui
   return sql`queue_heads as h indexed by queue_heads_all where ${isFree} = 1`;
 }
 
+export const classes = sql`(select 0 as value union all select 1 union all select 2) as classes`;
+
+/** The class of a queue head, of which lower ones go first. Ids tell since when a job waits. */
+export const rank = (head: string, lifted: string): RawBuilder<number> =>
+  sql`case when ${sql.ref(`${head}.job_id`)} < ${lifted} then 0 else ${sql.ref(`${head}.queue_class`)} end`;
+
 /**
- * How many jobs a claim looks at. So many claims at most find different jobs at one moment without
+ * How many jobs of each class a claim looks at. So many claims at most find different jobs at one moment without
  * waiting for each other. A claim that waits looks at more than several control planes take at
  * once, because most of what it waits for will be gone.
  */
@@ -150,7 +159,7 @@ export const claimedColumns = sql`id, job_type, spec_id, zone_id, plan_job_id, a
 
 /**
  * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is
- * free. Of kinds that want the same of a worker the oldest is the first of an index, so jobs that
+ * free. Of kinds of one class that want the same of a worker the oldest is the first of an index, so jobs that
  * no worker may take cost nothing: those of busy or locked configurations are not free, those for
  * other workers and with other labels or features are not looked at. What else a worker must have
  * belongs in `wanted`. Jobs that wait for approvals have no heads. Their approvals are counted here
@@ -158,13 +167,13 @@ export const claimedColumns = sql`id, job_type, spec_id, zone_id, plan_job_id, a
  */
 function claim(
   db: Kysely<Tables>,
-  { worker, claim_key, now }: ClaimParams,
+  { worker, claim_key, now, lifted }: ClaimParams,
   locked: Locked,
   owner: string | undefined,
 ) {
   const heads = sql`${freeHeads(db, owner)} and h.only_worker`;
-  const head = sql`select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
-              and ${isOther(db, worker)} and ${mayRun} order by h.job_id limit`;
+  const first = sql`from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
+              and h.queue_class = classes.value and ${isOther(db, worker)} and ${mayRun} order by h.job_id limit`;
   const isTakeable = sql`kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))`;
   // SQLite has one writer. On PostgreSQL claims run beside each other: each locks the head of what
@@ -172,10 +181,13 @@ function claim(
   const oldest = isPostgres(db)
     ? sql`select locked.job_id from queue_heads as locked
         where locked.is_free > 0 and locked.job_id = any (array(
-          select found.job_id from kinds cross join lateral (${head} ${candidates[locked]}) as found
-            where ${isTakeable} order by found.job_id limit ${candidates[locked]}))
-        order by locked.job_id limit 1 for update of locked ${sql.raw(locked)}`
-    : sql`select min(job_id) from (select (${head} 1) as job_id from kinds where ${isTakeable}) as oldest`;
+          select found.job_id from kinds cross join ${classes}
+              cross join lateral (select h.queue_class, h.job_id ${first} ${candidates[locked]}) as found
+            where ${isTakeable} order by ${rank("found", lifted)}, found.job_id limit ${candidates[locked]}))
+        order by ${rank("locked", lifted)}, locked.job_id limit 1 for update of locked ${sql.raw(locked)}`
+    : sql`select substr(min(place), 2) from (
+          select (select ${rank("h", lifted)} || h.job_id ${first} 1) as place
+            from kinds cross join ${classes} where ${isTakeable}) as oldest`;
   // Meanwhile another claim may have taken it.
   const isWaiting = isPostgres(db) ? sql`status = 'QUEUED' and` : sql``;
   const query = sql`
@@ -199,7 +211,7 @@ function claim(
 }
 
 /**
- * How many jobs of an owner any worker could claim now, by what it must have; of a worker with these
+ * How many jobs of an owner any worker could claim now, one of a configuration, by what it must have; of a worker with these
  * labels only (a JSON list), unless they are "". By the rule of a claim: free heads that may run.
  */
 export const countClaimable = statement<
@@ -207,7 +219,7 @@ export const countClaimable = statement<
   { wanted: string; count: number }
 >((db, { owner, labels }) => {
   const query = sql`select wanted, count from (
-      select h.wanted as wanted, count(*) as count
+      select h.wanted as wanted, count(distinct coalesce(nullif(h.spec_id, ''), h.job_id)) as count
         from ${freeHeads(db, owner)} and h.only_worker = '' and ${mayRun}
         group by h.first_wanted, h.wanted) as kinds
     where ${labels} = '' or not exists (
@@ -237,6 +249,6 @@ export const findAnyFree = statement<Record<string, never>, { job_id: string }>(
 /** In the order of the index, because PostgreSQL would rather read a table to its first match. */
 function findFree(db: Kysely<Tables>, owner: string | undefined) {
   const query = sql`select h.job_id from ${freeHeads(db, owner)}
-    order by h.only_worker, h.first_wanted, h.wanted, h.job_id limit 1`;
+    order by h.only_worker, h.first_wanted, h.wanted, h.queue_class, h.job_id limit 1`;
   return { compile: () => query.compile(db) };
 }

@@ -240,7 +240,7 @@ export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { 
     .limit(1),
 );
 
-/** The oldest queued job of a spec: it may run once the one before it is released. */
+/** The first queued job of a spec: it may run once the one before it is released. */
 export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec }) =>
   db
     .selectFrom("jobs")
@@ -248,8 +248,11 @@ export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec })
     .where("id", "=", (head) =>
       head
         .selectFrom("queue_heads")
-        .select((min) => min.fn.min("job_id").as("id"))
-        .where("spec_id", "=", spec),
+        .select("job_id as id")
+        .where("spec_id", "=", spec)
+        .orderBy("queue_class")
+        .orderBy("job_id")
+        .limit(1),
     ),
 );
 

@@ -5,6 +5,7 @@
 import { sql, type RawBuilder } from "kysely";
 import type { JobStatus, JobType } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
+import { startOfIds, timeOfId } from "../../domain/moments.ts";
 import type { Queries } from "../db.ts";
 import { waitsForVoteOf } from "../approvals/approvals.ts";
 import { jobsBy } from "../indexed.ts";
@@ -64,6 +65,7 @@ const summaryColumns = [
   "labels",
   "features",
   "unapproved",
+  "queue_class",
   "plan_job_id",
   "created_by",
   "error_message",
@@ -254,14 +256,6 @@ function idsOf({ before, from, since, until, prefix }: JobFilter): {
 
 const sorted = (ids: readonly (string | undefined)[]): string[] =>
   ids.filter((id) => id !== undefined).toSorted((a, b) => (a < b ? -1 : 1));
-
-/** Returns the beginning of the ids of a moment: their first 48 bits are the time. */
-function startOfIds(milliseconds: number): string {
-  const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-`;
-}
-
-const timeOfId = (id: string): number => parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 const selectable = [
   "approver",

@@ -1,7 +1,7 @@
 /**
  * The heads of the queue: the oldest queued job of each kind, without jobs that wait for approvals.
- * Kinds differ by configuration, by the worker that is asked for or torn down, and by what a worker
- * must have (`wanted`). A claim looks only at heads that are free: their configuration is neither
+ * Kinds differ by configuration, by the worker that is asked for or torn down, by what a worker
+ * must have (`wanted`), and by the class of the job. A claim looks only at heads that are free: their configuration is neither
  * occupied nor locked, and their worker to tear down holds no job. Triggers maintain the table, so no
  * statement can leave it wrong. This is SQLite's; PostgreSQL's is in postgres/triggers.ts.
  */
@@ -21,7 +21,9 @@ export const wanted = (row: string): string => `(case
 export const isQueued = (row: string): string => `${row}status = 'QUEUED' and ${row}unapproved = 0`;
 /** The columns that decide it. */
 export const decidesQueued = "status, unapproved";
-export const headColumns = `spec_id, target_worker, only_worker, wanted, first_wanted, owner_id, job_id, is_free`;
+/** What tells heads apart. */
+export const headKey = `spec_id, target_worker, only_worker, wanted, queue_class`;
+export const headColumns = `${headKey}, first_wanted, owner_id, job_id, is_free`;
 export const isHeld = (row: string): string =>
   `(${row}.worker_id is not null and ${row}.released_at is null)`;
 
@@ -35,9 +37,8 @@ const refreshFree = `update queue_heads set is_free = (${isFree("queue_heads.spe
 
 const kindOf = (row: string) => `coalesce(${row}spec_id, ''),
   iif(${isTeardown(row)}, ${row}assigned_worker_id, ''),
-  iif(${isTeardown(row)}, '', coalesce(${row}assigned_worker_id, '')), ${wanted(row)}`;
-const isKindOf = (row: string) =>
-  `(spec_id, target_worker, only_worker, wanted) = (${kindOf(row)})`;
+  iif(${isTeardown(row)}, '', coalesce(${row}assigned_worker_id, '')), ${wanted(row)}, ${row}queue_class`;
+const isKindOf = (row: string) => `(${headKey}) = (${kindOf(row)})`;
 const headOf = (
   row: string,
   id: string,
@@ -64,11 +65,11 @@ const whenHeld = (name: string, change: string, condition: string, before: strin
 /** Creates the table, its indexes and its triggers. Needs all columns of `jobs`. */
 export const queue = [
   `create table queue_heads (
-    spec_id text not null, target_worker text not null, only_worker text not null, wanted text not null, first_wanted text not null,
-    owner_id text not null, job_id text not null, is_free integer not null,
-    primary key (spec_id, target_worker, only_worker, wanted)) without rowid`,
-  `create index queue_heads_own on queue_heads (owner_id, only_worker, first_wanted, wanted, job_id) where is_free = 1`,
-  `create index queue_heads_all on queue_heads (only_worker, first_wanted, wanted, job_id) where is_free = 1`,
+    spec_id text not null, target_worker text not null, only_worker text not null, wanted text not null,
+    queue_class integer not null, first_wanted text not null, owner_id text not null, job_id text not null,
+    is_free integer not null, primary key (${headKey})) without rowid`,
+  `create index queue_heads_own on queue_heads (owner_id, only_worker, first_wanted, wanted, queue_class, job_id) where is_free = 1`,
+  `create index queue_heads_all on queue_heads (only_worker, first_wanted, wanted, queue_class, job_id) where is_free = 1`,
   `create index queue_heads_target on queue_heads (target_worker) where target_worker <> ''`,
   whenHeld("jobs_held_new", "insert", isHeld("new"), "''"),
   whenHeld(
@@ -85,14 +86,14 @@ export const queue = [
   end`,
   // The next job of a kind. These triggers come last, because SQLite runs the newest first: the head of
   // a claimed job is gone when the others run.
-  `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, id) where ${isQueued("")}`,
+  `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, queue_class, id) where ${isQueued("")}`,
   whenQueued("jobs_queued_new", "insert", ""),
   whenQueued("jobs_queued_again", `update of ${decidesQueued}`, ` and not (${isQueued("old.")})`),
   `create trigger jobs_queue_left after update of ${decidesQueued} on jobs when ${isQueued("old.")} and not (${isQueued("new.")}) begin
     update queue_heads set job_id = coalesce((
       select id from jobs indexed by jobs_queued_kind
       where ${isQueued("")} and spec_id is old.spec_id and assigned_worker_id is old.assigned_worker_id
-        and ${isTeardown("")} = ${isTeardown("old.")} and ${wanted("")} = ${wanted("old.")}
+        and ${isTeardown("")} = ${isTeardown("old.")} and ${wanted("")} = ${wanted("old.")} and queue_class = old.queue_class
       order by id limit 1), '')
       where ${isKindOf("old.")} and job_id = old.id;
     delete from queue_heads where ${isKindOf("old.")} and job_id = '';

@@ -1,5 +1,6 @@
 import { sql as raw } from "kysely";
 import type { Queries } from "../db.ts";
+import { logoutTokensFrom, logoutTokensTo } from "../facts.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 import type { LoginRow } from "./logins.ts";
@@ -152,8 +153,6 @@ export async function deleteEndedSessions({ sql }: Queries, now: number): Promis
     .execute();
 }
 
-const tokensFrom = "logout-token:";
-
 /** Remembers a logout token until it expires. False: it was used before. */
 export async function useLogoutToken(
   { sql }: Queries,
@@ -162,7 +161,7 @@ export async function useLogoutToken(
 ): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await sql
     .insertInto("facts")
-    .values({ name: `${tokensFrom}${id}`, value: String(expires) })
+    .values({ name: `${logoutTokensFrom}${id}`, value: String(expires) })
     .onConflict((conflict) => conflict.column("name").doNothing())
     .executeTakeFirst();
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
@@ -172,8 +171,8 @@ export async function deleteLogoutTokens({ sql }: Queries, now: number): Promise
   const rows = await sql
     .selectFrom("facts")
     .selectAll()
-    .where("name", ">", tokensFrom)
-    .where("name", "<", "logout-token;")
+    .where("name", ">", logoutTokensFrom)
+    .where("name", "<", logoutTokensTo)
     .execute();
   const over = rows.filter(({ value }) => Number(value) < now).map(({ name }) => name);
   if (over.length > 0) await sql.deleteFrom("facts").where("name", "in", over).execute();

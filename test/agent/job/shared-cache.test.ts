@@ -17,7 +17,12 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readLock, withHashes } from "../../../agent/job/providers/lock-file.ts";
+import {
+  forOpenTofu,
+  isPlainLock,
+  readLock,
+  withHashes,
+} from "../../../agent/job/providers/lock-file.ts";
 import {
   isUnchanged,
   packageHash,
@@ -169,6 +174,35 @@ test("a cached package is never replaced by another of the same name", async () 
   expect(await packageHash(path)).toBe(before);
 });
 
+describe("the record of a package", () => {
+  const recordOf = () => storedPackages(store())[0]?.record;
+  const keep = async (origin: object, found = installed("thing")): Promise<void> => {
+    const h1 = await packageHash(found.path);
+    const hashes = [h1, "zh:11", "zh:00"];
+    await storePackage(store(), found, { hashes, isComplete: false, ...origin }, () => true);
+  };
+  test("has the zips of the lock file, unless that has the hash of the package", async () => {
+    const found = installed("thing");
+    await keep({ source: [await packageHash(found.path), "zh:11", "zh:00"] }, found);
+    expect(recordOf()).toMatchObject({ hashes: null });
+    expect(recordOf()?.zips).toBeUndefined();
+    await keep({ source: ["h1:of-another-platform", "zh:11", "zh:00"] }, found);
+    expect(recordOf()).toMatchObject({ hashes: null, zips: ["zh:00", "zh:11"] });
+  });
+  test("has its mirror, and is replaced by one with the hashes of all platforms", async () => {
+    await keep({ source: ["zh:11", "zh:00"] });
+    await keep({ mirror: "https://mirror.example/" });
+    expect(recordOf()).toMatchObject({
+      mirror: "https://mirror.example/",
+      zips: ["zh:00", "zh:11"],
+    });
+    await keep({ isComplete: true });
+    expect(recordOf()?.hashes).toHaveLength(3);
+    await keep({ mirror: "https://other.example/" });
+    expect(recordOf()).toMatchObject({ mirror: "https://mirror.example/" });
+  });
+});
+
 test("at level process only unchanged packages that this agent stored are used", async () => {
   const path = await cachedPackage("thing", 0);
   const [kept] = storedPackages(store(), "process");
@@ -259,7 +293,7 @@ provider "registry.example.com/team/b" {
 }
 `;
   test("is parsed", () => {
-    expect(readLock(text)).toEqual([
+    expect(readLock(text)).toMatchObject([
       { address: "registry.example.com/team/a", version: "1.2.3", hashes: ["h1:abc/+=", "zh:00"] },
       { address: "registry.example.com/team/b", version: "2.0.0", hashes: ["zh:11"] },
     ]);
@@ -274,6 +308,47 @@ provider "registry.example.com/team/b" {
     expect(change("registry.example.com/team/a", "zh:00", "h1:abc/+=")).toBe(text);
     expect(change("registry.example.com/team/c", "h1:x")).toBe(text);
   });
+  const block = (address: string, ...hashes: string[]): string =>
+    `provider "${address}" {\n  version     = "1.2.3"\n  constraints = "~> 1.2"\n  hashes = [\n${hashes.map((hash) => `    "${hash}",\n`).join("")}  ]\n}\n`;
+  const ofTerraform = "registry.terraform.io/hashicorp/random";
+  const ofTofu = "registry.opentofu.org/hashicorp/random";
+
+  test("of terraform gets entries for OpenTofu in the same version, without hashes", () => {
+    const others = block("registry.terraform.io/cloudflare/cloudflare", "zh:01");
+    const old = `# Maintained by terraform.\n\n${block(ofTerraform, "h1:a/+=", "zh:00")}\n${others}`;
+    const { lock, added } = forOpenTofu(old);
+    expect(added).toEqual([{ address: ofTofu, version: "1.2.3", hashes: [], isOpen: true }]);
+    expect(lock).toBe(
+      `${old}\nprovider "${ofTofu}" {\n  version = "1.2.3"\n  hashes = [\n  ]\n}\n`,
+    );
+    expect(readLock(lock).map(({ address, isOpen }) => [address, isOpen])).toEqual([
+      [ofTerraform, false],
+      ["registry.terraform.io/cloudflare/cloudflare", false],
+      [ofTofu, true],
+    ]);
+    expect(forOpenTofu(lock)).toEqual({ lock, added: [] });
+  });
+  test("that names a provider of OpenTofu in any layout keeps it", () => {
+    const both = `${block(ofTerraform, "zh:00")}provider "${ofTofu}" { version = "1.0.0" }\n`;
+    expect(forOpenTofu(both)).toEqual({ lock: both, added: [] });
+  });
+  test.each([
+    ["a comment of several lines", `/*\n${block(ofTofu)}*/\n`],
+    ["a list on one line", 'provider "a" {\n  version = "1"\n  hashes = ["zh:00"]\n}\n'],
+    ["two hashes on one line", block("a", 'zh:00", "zh:11')],
+    ["an escape", block("a", String.raw`zh:0\u0030`)],
+    ["a block that does not end", block("a").slice(0, -2)],
+  ])("with %s is not in terraform's layout, and no entry of it is open", (_, odd) => {
+    const lock = block("b") + odd;
+    expect(isPlainLock(lock)).toBe(false);
+    expect(readLock(lock).some(({ isOpen }) => isOpen)).toBe(false);
+    expect(isPlainLock(block("b"))).toBe(true);
+  });
+  test("of many providers becomes OpenTofu's in time linear in its size", () => {
+    const old = Array.from({ length: 8000 }, (_, n) => block(`${ofTerraform}${n}`)).join("");
+    expect(forOpenTofu(old).added).toHaveLength(8000);
+  });
+
   // These take minutes with a parser that searches the end of each block again.
   test.each([
     ["blocks that never end", 'provider "a" {\n'],

@@ -1,6 +1,11 @@
 import { expect, it } from "vitest";
 import type { JobRow } from "../../../control-plane/domain/job.ts";
-import { waitingOf, type Surroundings } from "../../../control-plane/domain/waiting-reason.ts";
+import {
+  aheadCounted,
+  behindReason,
+  waitingOf,
+  type Surroundings,
+} from "../../../control-plane/domain/waiting-reason.ts";
 
 const job = {
   status: "QUEUED",
@@ -254,4 +259,40 @@ it("names three workers, and says that there are more", () => {
 
 it("names the job that occupies the configuration", () => {
   expect(waitingOf(job, around({ busyJob: "j" }))?.details?.job_id).toBe("j");
+});
+
+it.each([
+  [[], null],
+  [
+    [
+      [0, 0],
+      [1, 0],
+    ],
+    null,
+  ],
+  [[[0, 3]], "waits behind 3 jobs that people queued; at 14:05 UTC it is served like them"],
+  [
+    [
+      [0, 1],
+      [1, 0],
+    ],
+    "waits behind 1 job that people queued; at 14:05 UTC it is served like them",
+  ],
+  [
+    [
+      [0, 0],
+      [1, 2],
+    ],
+    "waits behind 2 jobs that connections queued; at 14:05 UTC it goes before them",
+  ],
+  [
+    [
+      [0, aheadCounted],
+      [1, 1],
+    ],
+    "waits behind at least 100 jobs that people queued and 1 job that connections queued; at 14:05 UTC it is served like those of people",
+  ],
+] as const)("says what goes first: %j", (counts, sentence) => {
+  const ahead = counts.map(([queue_class, count]) => ({ queue_class, count }));
+  expect(behindReason(ahead, Date.parse("2026-11-27T14:05:59.000Z"))).toBe(sentence);
 });

@@ -123,7 +123,7 @@ const hotPlan = (database: Database.Database, { sql }: CompiledStatement): strin
 const scansIn = (plan: string[]) =>
   plan.filter(
     (step) =>
-      /^SCAN (?!json_each|oldest|searched|has|kinds|whom|begins|events|owners|done|CONSTANT ROW|\(subquery|\w+ VIRTUAL TABLE)/.test(
+      /^SCAN (?!json_each|oldest|searched|counted|has|kinds|classes|whom|begins|events|owners|done|CONSTANT ROW|\(subquery|\w+ VIRTUAL TABLE)/.test(
         step,
       ) && !liveIndexes.test(step),
   );

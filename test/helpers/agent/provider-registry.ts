@@ -21,6 +21,11 @@ export interface ProviderRegistry extends AsyncDisposable {
    * the same version; `rest` is in a second file of the package.
    */
   publish(name: string, version: string, mark?: string, rest?: Buffer): string;
+  /**
+   * Offers a version of `team/NAME` under this address in a network mirror too, with these hashes.
+   * Returns the mirror's own address.
+   */
+  mirror(address: string, version: string, hashes?: readonly string[]): string;
   /** The package of a version as it is downloaded. */
   zip(name: string, version: string): Buffer;
   /** The `zh:` hashes of all platforms of a version, as in its signed checksums. */
@@ -93,6 +98,14 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
       files.set(`/files/${filename}.sums`, () => sums);
       files.set(`/files/${filename}.sums.sig`, () => signatureOf(sums, key));
       return executable;
+    },
+    mirror(address, version, hashes) {
+      const name = address.split("/").at(-1);
+      const url = `https://${host}/files/terraform-provider-${name}_${version}_${platform}.zip`;
+      const archive = { url, ...(hashes && { hashes }) };
+      files.set(`/mirror/${address}/index.json`, json({ versions: { [version]: {} } }));
+      files.set(`/mirror/${address}/${version}.json`, json({ archives: { [platform]: archive } }));
+      return `https://${host}/mirror/`;
     },
     zip: (name, version) => archives.get(`${name} ${version}`) ?? Buffer.alloc(0),
     zipHashes: (name, version) => zips.get(`${name} ${version}`) ?? [],

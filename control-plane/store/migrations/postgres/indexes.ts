@@ -15,6 +15,7 @@ export const kindOfJob = (row: string): readonly string[] => [
   `coalesce(${row}assigned_worker_id, '')`,
   `(${row}job_type = 'DESTROY_WORKER')`,
   wanted(row),
+  `${row}queue_class`,
 ];
 
 export const indexes = [
@@ -68,9 +69,9 @@ export const indexes = [
   // With all that a claim reads of a head, so that reading them in their order is the cheapest, whatever
   // PostgreSQL knows of the queue. The one of all owners has a condition that only statements for all
   // owners have: with a plan for any owner PostgreSQL chose it, and read 3,000 heads of others.
-  `create index queue_heads_all on queue_heads (only_worker, first_wanted, wanted, job_id)
+  `create index queue_heads_all on queue_heads (only_worker, first_wanted, wanted, queue_class, job_id)
     include (spec_id, target_worker) where is_free + 0 = 1`,
-  `create index queue_heads_own on queue_heads (owner_id, only_worker, first_wanted, wanted, job_id)
+  `create index queue_heads_own on queue_heads (owner_id, only_worker, first_wanted, wanted, queue_class, job_id)
     include (spec_id, target_worker) where is_free = 1`,
   `create index queue_heads_target on queue_heads (target_worker) where target_worker <> ''`,
   `create index registration_tokens_owner on registration_tokens (owner_id, created_at, token_hash)`,

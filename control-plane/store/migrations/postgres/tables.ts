@@ -7,6 +7,7 @@ import * as connections from "../connections.ts";
 import * as notifications from "../notifications.ts";
 import * as schedules from "../schedules.ts";
 import * as providerSessions from "../provider-sessions.ts";
+import { headKey } from "../queue.ts";
 import * as teamGroups from "../team-groups.ts";
 
 const text = `text collate "C"`;
@@ -107,8 +108,8 @@ export const tables = [
     decision ${text} not null, comment ${text}, decided_at bigint not null, primary key (job_id, user_id))`,
   `create table queue_heads (
     spec_id ${text} not null, target_worker ${text} not null, only_worker ${text} not null, wanted ${text} not null,
-    first_wanted ${text} not null, owner_id ${text} not null, job_id ${text} not null, is_free integer not null,
-    primary key (spec_id, target_worker, only_worker, wanted)) with (fillfactor = 70)`,
+    queue_class integer not null, first_wanted ${text} not null, owner_id ${text} not null, job_id ${text} not null,
+    is_free integer not null, primary key (${headKey})) with (fillfactor = 70)`,
   `create table job_snapshots (
     job_id ${text} primary key references jobs(id) on delete cascade, config_snapshot ${text} not null,
     definition_id ${text})`,

@@ -1,5 +1,5 @@
 /** Those of SQLite, and what a claim does to the queue (../queue.ts) in fewer statements. */
-import { decidesQueued, headColumns, isHeld, isQueued, wanted } from "../queue.ts";
+import { decidesQueued, headColumns, headKey, isHeld, isQueued, wanted } from "../queue.ts";
 import { kindOfJob } from "./indexes.ts";
 
 const target = (row: string) =>
@@ -7,11 +7,11 @@ const target = (row: string) =>
 const onlyWorker = (row: string) =>
   `(case when ${row}job_type = 'DESTROY_WORKER' then '' else coalesce(${row}assigned_worker_id, '') end)`;
 const headOf = (row: string) =>
-  `coalesce(${row}spec_id, ''), ${target(row)}, ${onlyWorker(row)}, ${wanted(row)}`;
+  `coalesce(${row}spec_id, ''), ${target(row)}, ${onlyWorker(row)}, ${wanted(row)}, ${row}queue_class`;
 
 const addHead = `insert into queue_heads (${headColumns}) values (${headOf("new.")},
     coalesce(${wanted("new.")}::json ->> 0, ''), new.owner_id, new.id, queue_head_is_free(new.spec_id, ${target("new.")}))
-  on conflict (spec_id, target_worker, only_worker, wanted)
+  on conflict (${headKey})
     do update set job_id = excluded.job_id where excluded.job_id < queue_heads.job_id;`;
 /** Whether a row of `jobs` is of the same kind as `old`. */
 const isKind = kindOfJob("jobs.")

@@ -1,6 +1,6 @@
 /**
- * The queue heads always match the jobs, and a claim gets the oldest job that the worker may take,
- * after any events.
+ * The queue heads always match the jobs, and a claim gets the oldest job of the first class that the
+ * worker may take, after any events.
  */
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -100,8 +100,14 @@ async function freeJobs(): Promise<JobRow[]> {
   );
 }
 
-async function claim({ id: worker, owner_id: owner }: Claimant) {
-  const params = { worker, claim_key: null, now: 5 };
+/** The order of a claim: what has waited long enough is of the first class. */
+const inOrder = (jobs: readonly JobRow[], lifted: string): JobRow[] => {
+  const rank = ({ id, queue_class }: JobRow) => (id < lifted ? 0 : queue_class);
+  return jobs.toSorted((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1));
+};
+
+async function claim({ id: worker, owner_id: owner }: Claimant, lifted: string) {
+  const params = { worker, claim_key: null, now: 5, lifted };
   const job = await store.write((tx) =>
     owner === null ? tx.first(claimAnyJob, params) : tx.first(claimOwnJob, { ...params, owner }),
   );
@@ -129,11 +135,14 @@ it.each([1, 2, 3, 4, 5, 6])(
           spec_id: random(6) === 0 ? null : pick(world.specs[place]!),
           job_type: isTeardown ? "DESTROY_WORKER" : "PLAN",
           assigned_worker_id: isTeardown || random(4) === 0 ? pick(own).id : null,
+          queue_class: pick([0, 0, 1, 2]),
         });
       } else if (event < 7) {
         const worker = pick(world.workers);
-        const expected = (await freeJobs()).find((job) => mayTake(worker, withLists(job)));
-        expect(await claim(worker)).toBe(expected?.id);
+        const free = await freeJobs();
+        const lifted = free[random(2 * free.length + 1)]?.id ?? "";
+        const expected = inOrder(free, lifted).find((job) => mayTake(worker, withLists(job)));
+        expect(await claim(worker, lifted)).toBe(expected?.id);
       } else if (event === 7 && held.length > 0) {
         const job = pick(held);
         const isBack = random(3) === 0;
@@ -174,7 +183,8 @@ it.each([1, 2, 3, 4, 5, 6])(
         (job) => {
           const isTeardown = job.job_type === "DESTROY_WORKER";
           const labels = !isTeardown && job.assigned_worker_id !== null ? "[]" : job.labels;
-          return [job.spec_id, isTeardown, job.assigned_worker_id, labels, job.features].join("|");
+          const { spec_id, assigned_worker_id, features, queue_class } = job;
+          return [spec_id, isTeardown, assigned_worker_id, labels, features, queue_class].join("|");
         },
       );
       expect(heads.map(({ job_id }) => job_id).toSorted()).toEqual(

@@ -41,7 +41,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
     const claim = (worker: string, labels: string[] = [], of = owner) =>
       store.write(async (tx) => {
         await updateWorker(tx, worker, { labels: JSON.stringify(labels) });
-        return tx.first(claimOwnJob, { worker, claim_key: null, now: 5, owner: of.id });
+        return tx.first(claimOwnJob, { worker, claim_key: null, now: 5, lifted: "", owner: of.id });
       });
 
     it("shows a write to readers only after it is committed", async () => {
@@ -154,7 +154,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       const jobs = [await addJob(store, owner), await addJob(store, other)];
       await addWorker(store, null, { id: "cloud" });
       for (const { id } of jobs) {
-        const params = { worker: "cloud", claim_key: null, now: 5 };
+        const params = { worker: "cloud", claim_key: null, now: 5, lifted: "" };
         expect((await store.write((tx) => tx.first(claimAnyJob, params)))?.id).toBe(id);
       }
     });
