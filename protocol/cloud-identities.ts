@@ -105,4 +105,12 @@ export const cloudIdentityEndpoints = {
     },
     answer: TrustPolicy,
   }),
+  getTrustTerraform: endpoint("GET /api/cli/cloud-identities/{id}/terraform", {
+    summary: "Read the terraform with which the cloud trusts the tokens of an identity",
+    description:
+      "Not for `aws`. It names the configurations that use the identity now, up to 1,000 of them. Read it before you apply it: what it creates may exist already.",
+    permission: "read",
+    params,
+    answer: Type.Object({ terraform: Type.String() }),
+  }),
 };

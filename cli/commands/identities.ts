@@ -1,17 +1,16 @@
-/** `windlass identities`: cloud identities, the roles that jobs assume in a cloud account. */
-import { Option } from "commander";
-import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
-import type { Api } from "../api/api.ts";
-import { teamWords } from "../api/team.ts";
-import { examples, noun, yes, verbExamples } from "../noun.ts";
-import { shellWord } from "../../common/shell-word.ts";
+/** `windlass identities`: cloud identities, what jobs act as in a cloud or at Vault. */
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { subjectForms } from "../../protocol/identity-kinds.ts";
+import type { CreateOptions, UpdateOptions } from "../identities/verbs.ts";
+import { examples, noun, oneOf, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { time } from "../terminal/times.ts";
+
+const verbs = () => import("../identities/verbs.ts");
 
 export function identitiesCommand() {
   const identities = noun(
     "identities",
-    "cloud identities: the roles that jobs assume in your cloud account",
+    "cloud identities: what jobs act as in a cloud or at Vault, without a stored key",
   );
   const named = (name: string, description: string) =>
     identities
@@ -22,139 +21,117 @@ export function identitiesCommand() {
     .command("list")
     .description("list your cloud identities")
     .action(
-      action(async ({ api, list }) => {
-        const { cloud_identities } = await api.call("listCloudIdentities");
-        list(
-          cloud_identities,
-          {
-            NAME: ({ name }) => name,
-            PROVIDER: ({ provider }) => provider,
-            ROLE: ({ role_arn }) => role_arn,
-            ID: ({ id }) => id,
-          },
-          `There are no cloud identities yet. To create one: windlass identities create NAME --role ARN${teamWords(api.team)}`,
-        );
+      action(async (run: Run) => {
+        const { list, listAll } = await verbs();
+        list(run, await listAll(run.api));
       }),
     );
   named("show", "show a cloud identity").action(
-    action(async (run: Run, name: string) => show(run, await identityOf(run, name))),
+    action(async (run: Run, name: string) => {
+      const { identityOf, show } = await verbs();
+      show(run, await identityOf(run, name));
+    }),
   );
-  examples(
-    identities
-      .command("create")
-      .description("create a cloud identity; the server generates its external id")
-      .argument("<name>", "1 to 100 characters")
-      .requiredOption("--role <arn>", "the role that jobs assume")
-      .addOption(planRole())
-      .action(
-        action(
-          async (run: Run, name: string, { role, planRole: plan }: Roles & { role: string }) => {
-            const body = { name, provider: "aws" as const, role_arn: role, ...planRoleIn(plan) };
-            show(run, await run.api.call("createCloudIdentity", { body }));
-            run.done(
-              `The role must trust your runners. For the policy: windlass identities trust-policy ${shellWord(name)} --help`,
-            );
-          },
-        ),
-      ),
+  const create = identities
+    .command("create")
+    .description("create a cloud identity")
+    .argument("<name>", "1 to 100 characters")
+    .addOption(
+      oneOf("--provider <provider>", "what the jobs sign in to, and how", [
+        "aws",
+        "aws-web-identity",
+        "azure",
+        "gcp",
+        "vault",
+      ]).default("aws" as const),
+    );
+  addFields(create);
+  create.action(
+    action(async (run: Run, name: string, options: object) =>
+      (await verbs()).create(run, name, options as CreateOptions),
+    ),
+  );
+  examples(create, [
     [
-      [
-        "windlass identities create live --role arn:aws:iam::123456789012:role/deploy",
-        "create one",
-      ],
+      "windlass identities create live --role arn:aws:iam::123456789012:role/deploy",
+      "a role that runners assume as themselves",
     ],
-  );
-  named("update", "change the name or role of an identity; its external id stays")
-    .option("--role <arn>", "the role that jobs assume")
-    .addOption(planRole())
+    [
+      "windlass identities create live --provider aws-web-identity --role arn:aws:iam::123456789012:role/deploy --plan-role arn:aws:iam::123456789012:role/plan",
+      "a role that trusts the tokens of this server",
+    ],
+    [
+      "windlass identities create secrets --provider vault --address https://vault.example.com:8200 --role deploy",
+      "Vault or OpenBao",
+    ],
+  ]);
+  const update = named("update", "change an identity; its provider and its external id stay");
+  addFields(update);
+  update
+    .option("--no-session-tags", "send no session tags to AWS")
     .option("--rename <name>", "the new name")
     .action(
-      action(
-        async (run: Run, name: string, options: Roles & { role?: string; rename?: string }) => {
-          const body = {
-            ...planRoleIn(options.planRole),
-            ...(options.role === undefined ? {} : { role_arn: options.role }),
-            ...(options.rename === undefined ? {} : { name: options.rename }),
-          };
-          if (Object.keys(body).length === 0) {
-            const { CliError } = await import("../terminal/output.ts");
-            throw new CliError("Nothing to change. For help: windlass identities update --help", 2);
-          }
-          const { id } = await identityOf(run, name);
-          show(run, await run.api.call("updateCloudIdentity", { params: { id }, body }));
-        },
+      action(async (run: Run, name: string, options: object) =>
+        (await verbs()).update(run, name, options as UpdateOptions),
       ),
     );
   named("delete", "delete a cloud identity that no configuration uses")
     .addOption(yes())
     .action(
-      action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
-        const { id, name: found } = await identityOf(run, name);
-        const { confirm } = await import("../terminal/ask.ts");
-        await confirm(`Delete the cloud identity "${found}"?`, options);
-        await run.api.call("deleteCloudIdentity", { params: { id } });
-        run.done(`The cloud identity "${found}" is deleted.`);
-      }),
+      action(async (run: Run, name: string, options: { yes?: true | undefined }) =>
+        (await verbs()).remove(run, name, options),
+      ),
     );
   examples(
-    named("trust-policy", "print the trust policy for the role, as JSON")
-      .requiredOption("--principal <arn>", "the AWS account, user or role that your runners run as")
+    named(
+      "trust-policy",
+      "print what lets the cloud trust the identity: terraform, or for aws the policy of the role as JSON",
+    )
+      .option("--principal <arn>", "aws: the account, user or role that your runners run as")
       .action(
-        action(async (run: Run, name: string, { principal }: { principal: string }) => {
-          const { id } = await identityOf(run, name);
-          const policy = await run.api.call("getTrustPolicy", {
-            params: { id },
-            query: { principal },
-          });
-          const { print } = await import("../terminal/output.ts");
-          print(JSON.stringify(policy, null, 2));
-        }),
+        action(async (run: Run, name: string, options: { principal?: string | undefined }) =>
+          (await verbs()).trustPolicy(run, name, options),
+        ),
       ),
     [
+      ["windlass identities trust-policy live > trust.tf", "terraform for the cloud"],
       [
         "windlass identities trust-policy production --principal $RUNNERS_ROLE_ARN",
-        "for runners that run as that role",
+        "aws: for runners that run as that role",
       ],
     ],
   );
   verbExamples(identities, {
     list: ["--json", "for scripts"],
-    show: ["production", "with its external id"],
+    show: ["production", "with all that its provider has"],
     update: ["production --rename live", "change its name"],
     delete: ["production", "asks for confirmation"],
   });
   return identities;
 }
 
-interface Roles {
-  readonly planRole?: string | undefined;
-}
-
-const planRole = () =>
-  new Option(
-    "--plan-role <arn>",
-    "the role that every PLAN assumes, with the same external id: one that can only read. Empty: none",
-  );
-
-const planRoleIn = (role: string | undefined): { plan_role_arn?: string | null } =>
-  role === undefined ? {} : { plan_role_arn: role === "" ? null : role };
-
-/** Returns a cloud identity by name or id. Throws `CliError` if there is none. */
-async function identityOf({ api }: Run, name: string): Promise<CloudIdentity> {
-  const { findIn } = await import("../teams/elsewhere.ts");
-  return findIn(api, "identity", "identities", listAll, name);
-}
-
-const listAll = async (api: Api) => (await api.call("listCloudIdentities")).cloud_identities;
-
-function show(run: Run, it: CloudIdentity): void {
-  run.show(it, {
-    name: it.name,
-    id: it.id,
-    provider: it.provider,
-    role: it.role_arn,
-    "role of plans": it.plan_role_arn,
-    "external id": it.external_id,
-    created: time(it.created_at),
-  });
+function addFields(command: CommandUnknownOpts): void {
+  command
+    .option("--role <role>", "aws, aws-web-identity: the ARN of the role; vault: its role")
+    .option("--plan-role <role>", "the role of every PLAN: one that can only read. Empty: none")
+    .option("--service-account <address>", "gcp: the service account that jobs act as")
+    .option("--plan-service-account <address>", "gcp: that of every PLAN")
+    .option("--workload-identity-provider <path>", "gcp: projects/N/locations/global/…")
+    .option("--tenant-id <id>", "azure: the directory")
+    .option("--client-id <id>", "azure: the application that jobs sign in as")
+    .option("--plan-client-id <id>", "azure: that of every PLAN")
+    .option("--subscription-id <id>", "azure: the subscription that jobs work in")
+    .option("--address <url>", "vault: where it is, as the runners reach it")
+    .option("--mount <path>", "vault: where the JWT auth method is (default: jwt)")
+    .option("--namespace <path>", "vault: the namespace")
+    .option("--ca <file>", "vault: the authorities of its certificate, in PEM")
+    .option("--audience <audience>", "of the tokens, if not the usual one of the provider")
+    .addOption(
+      oneOf(
+        "--subject <subject>",
+        "what the subject of the tokens names (default: configuration)",
+        subjectForms,
+      ),
+    )
+    .option("--session-tags", "aws-web-identity: send session tags to AWS");
 }

@@ -44,6 +44,12 @@ const kinds: Readonly<Record<IdentityProvider, Kind>> = {
   },
 };
 
+/** The names of the fields of a provider. */
+export const fieldNamesOf = (provider: IdentityProvider): readonly string[] => [
+  ...kinds[provider].required,
+  ...kinds[provider].optional,
+];
+
 /** How many certificates `ca` may have. */
 const certificatesLimit = 20;
 
@@ -53,8 +59,8 @@ export function columnsOf(
   change: IdentityFields,
   before?: IdentityColumns,
 ): IdentityColumns {
-  const { required, optional } = kinds[provider];
-  const known = [...required, ...optional];
+  const { required } = kinds[provider];
+  const known = fieldNamesOf(provider);
   for (const [name, value] of Object.entries(change)) {
     if (value === undefined || known.includes(name)) continue;
     throw invalid(`body.${name}`, `is not a field of an identity of the provider ${provider}`);
@@ -65,13 +71,21 @@ export function columnsOf(
       throw invalid(`body.${name}`, `is missing: an identity of the provider ${provider} needs it`);
   if (typeof change["ca"] === "string") checkCertificates(change["ca"]);
   const principal = principalFields[provider];
-  const settings = known
-    .filter((name) => name !== principal && name !== `plan_${principal}`)
-    .flatMap((name) => (isSet(fields[name]) ? [[name, fields[name]]] : []));
+  const own = Object.fromEntries(
+    known
+      .filter((name) => name !== principal && name !== `plan_${principal}`)
+      .flatMap((name) => (isSet(fields[name]) ? [[name, fields[name]]] : [])),
+  );
+  const { audience: _, ...others } = own;
+  const defaults = defaultsOf(provider, JSON.stringify(others));
+  // What equals its default follows it, and a plan stays deployable if a form repeats it.
+  const settings = Object.fromEntries(
+    Object.entries(own).filter(([name, value]) => value !== defaults[name]),
+  );
   return {
     role_arn: (fields[principal] as string | null | undefined) ?? "",
     plan_role_arn: (fields[`plan_${principal}`] as string | null | undefined) ?? null,
-    settings: isIssued(provider) ? JSON.stringify(Object.fromEntries(settings)) : null,
+    settings: isIssued(provider) ? JSON.stringify(settings) : null,
   };
 }
 
@@ -144,8 +158,7 @@ export const hasSessionTags = (settings: string | null): boolean =>
 /** The fields of a response: all that the provider has, with defaults; null is not set. */
 export function shownFieldsOf(identity: StoredIdentity): IdentityFields {
   const { provider, settings } = identity;
-  const { required, optional } = kinds[provider];
-  const unset = Object.fromEntries([...required, ...optional].map((name) => [name, null]));
+  const unset = Object.fromEntries(fieldNamesOf(provider).map((name) => [name, null]));
   return {
     ...unset,
     ...defaultsOf(provider, settings),

@@ -7,6 +7,7 @@ import {
   getCloudIdentity,
   listCloudIdentities,
   trustPolicy,
+  trustTerraformOf,
   updateCloudIdentity,
 } from "../services/identities/identities.ts";
 
@@ -21,4 +22,7 @@ export const identityRoutes = (context: Context) =>
     deleteCloudIdentity: ({ caller, params }) => deleteCloudIdentity(context, caller, params.id),
     getTrustPolicy: ({ caller, params, query }) =>
       trustPolicy(context, caller, params.id, query.principal),
+    getTrustTerraform: async ({ caller, params }) => ({
+      terraform: await trustTerraformOf(context, caller, params.id),
+    }),
   }) satisfies Partial<Routes>;

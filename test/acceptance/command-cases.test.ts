@@ -179,6 +179,46 @@ describe.concurrent("the command line", () => {
     );
   });
 
+  test("creates identities of each provider, and prints terraform that makes the cloud trust them", async () => {
+    await using ada = await userMachine(plane);
+    const role = "arn:aws:iam::123456789012:role/deploy";
+    const uuid = "6f1c7b0e-3f1d-4c53-9d5e-0a4f3b2c1d00";
+    const pool = "projects/1/locations/global/workloadIdentityPools/pool/providers/windlass";
+    const kinds = {
+      "aws-web-identity": ["--role", role, "--plan-role", `${role}-plan`, "--session-tags"],
+      azure: ["--tenant-id", uuid, "--client-id", uuid, "--subject", "zone"],
+      gcp: ["--workload-identity-provider", pool],
+      vault: ["--address", "https://vault.example.com", "--role", "deploy", "--namespace", "team"],
+    };
+    for (const [provider, options] of Object.entries(kinds)) {
+      const given = ["--provider", provider, ...options];
+      const shown = await ada.run("identities", "create", provider, ...given);
+      expect(shown.stdout).toMatch(/^audience +\S+$/m);
+      const trust = await ada.run("identities", "trust-policy", provider);
+      expect(trust).toMatchObject({ exitCode: 0 });
+      expect(trust.stdout).toMatch(/^# Trust of the cloud identity [^]*\n}$/);
+      const none = await ada.run("identities", "create", "x", "--provider", provider);
+      expect(none).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/Missing --/) });
+    }
+    const changed = await ada.json<object>(
+      "identities",
+      "update",
+      "vault",
+      "--plan-role",
+      "plan",
+      "--namespace",
+      "",
+    );
+    expect(changed).toMatchObject({ plan_role: "plan", namespace: null, role: "deploy" });
+    expect(
+      await ada.json("identities", "update", "aws-web-identity", "--no-session-tags"),
+    ).toMatchObject({ session_tags: false });
+    const listed = await ada.run("identities", "list");
+    expect(listed.stdout).toMatch(/^vault +vault +deploy +/m);
+    const ca = await ada.run("identities", "update", "vault", "--ca", "none.pem");
+    expect(ca).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("none.pem") });
+  });
+
   test("refuses to print a state to a terminal, and reports a missing state, version or job", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db" });

@@ -36,6 +36,12 @@ export async function useZonesAndIdentities({ run }: Person): Promise<void> {
     data: /"sts:ExternalId"/,
     reads: true,
   });
+  const web = ["--provider", "aws-web-identity", "--role", role];
+  await run(["identities", "create", "web", ...web], { data: /^audience +sts\.amazonaws\.com$/m });
+  await run(["identities", "trust-policy", "web"], {
+    data: /AssumeRoleWithWebIdentity/,
+    reads: true,
+  });
   await run(["identities", "delete", "live"], {
     asks: 'Delete the cloud identity "live"?',
     says: /is deleted/,

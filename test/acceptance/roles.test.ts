@@ -57,6 +57,8 @@ const otherwise: Record<string, number> = {
   "POST /api/cli/connections/:id/webhooks": 424,
   "GET /connections/:id/repositories": 424,
   "POST /connections/:id/check": 424,
+  // An identity of `aws` has no tokens.
+  "GET /api/cli/cloud-identities/:id/terraform": 400,
   // Nothing was planned.
   "GET /jobs/:id/graph": 404,
   // No debug log and no summary were stored.

@@ -111,6 +111,7 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "PATCH /api/cli/cloud-identities/:id": "user admin",
   "DELETE /api/cli/cloud-identities/:id": "user admin",
   "GET /api/cli/cloud-identities/:id/trust-policy": "user viewer",
+  "GET /api/cli/cloud-identities/:id/terraform": "user viewer",
   "GET /api/cli/notifications": "user viewer",
   "POST /api/cli/notifications": "user deployer",
   "GET /api/cli/notifications/:id": "user viewer",

@@ -1,5 +1,6 @@
 import type { CloudIdentity, TrustPolicy } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
+import { planPrincipalOf, principalOf } from "../../../protocol/identity-kinds.ts";
 import { namesInShort } from "../../../protocol/words.ts";
 import { line, trouble } from "../page/fields.ts";
 import type { Form, FormsOf } from "../page/form.ts";
@@ -10,6 +11,7 @@ import { deleteSection, row } from "../page/rare.ts";
 import { copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
+import { fieldsOf, fieldsToChoose, nameField, paths, providerWords } from "./identity-fields.ts";
 
 export const identitiesPage = (
   { items: identities, next }: ListPage<CloudIdentity>,
@@ -17,7 +19,7 @@ export const identitiesPage = (
 ): Html =>
   html`<h1>Cloud identities</h1>
     <p class="soft">
-      A role in your cloud account that jobs assume while they run. No key is stored here or on a
+      What jobs act as in your cloud or at Vault while they run. No key is stored here or on a
       worker.
     </p>
     ${
@@ -25,70 +27,48 @@ export const identitiesPage = (
         ? empty({
             icon: "key-round",
             title: "No identity yet",
-            text: "Name the role that terraform should use. The page of the identity then shows the trust policy to paste at AWS.",
+            text: "Name what terraform should act as. The page of the identity then shows what lets the cloud trust it.",
           })
         : table(
             "Cloud identities",
-            ["Name", "Role", "Created"],
-            identities.map(({ id, name, role_arn, created_at }) => [
-              html`<a href="/identities/${id}">${name}</a>`,
-              html`<code>${role_arn}</code>`,
-              clock(created_at),
+            ["Name", "Provider", "Acts as", "Created"],
+            identities.map((identity) => [
+              html`<a href="/identities/${identity.id}">${identity.name}</a>`,
+              providerWords[identity.provider].name,
+              principalOf(identity) === "" ? "itself" : html`<code>${principalOf(identity)}</code>`,
+              clock(identity.created_at),
             ]),
           )
     }
     ${olderLink("/identities", next, "identities")}
     <section aria-labelledby="create">
       <h2 id="create">New identity</h2>
-      <form method="post" action="/identities" class="form">
-        ${fields(form)}
+      <form method="post" action="/identities" class="form by-provider">
+        ${trouble(form, paths)} ${nameField(form)} ${fieldsToChoose(form)}
         <p><button>Create the identity</button></p>
       </form>
     </section>`;
 
-const fields = (form: Form): Html =>
-  html`${trouble(form, ["name", "role_arn", "plan_role_arn"])}
-  ${line(form, { name: "name", label: "Name", required: true })}
-  ${line(form, {
-    name: "role_arn",
-    label: "Role at AWS",
-    placeholder: "arn:aws:iam::123456789012:role/terraform",
-    hint: "The ARN of the role. It need not exist yet.",
-    required: true,
-  })}
-  ${line(form, {
-    name: "plan_role_arn",
-    label: "Role of plans",
-    hint: "Optional. A role that can only read, with the same external id: every PLAN assumes it, and with it plans of pull requests have the identity too.",
-  })}`;
-
 export interface IdentityViewModel {
   readonly identity: CloudIdentity;
   readonly users: readonly Pick<Configuration, "id" | "name">[];
-  /** Null until a principal to trust is named. */
+  /** Null until a principal to trust is named, and for tokens. */
   readonly policy: TrustPolicy | null;
-  /** The form that names it. */
+  /** Of an identity whose jobs get tokens; null for another one. */
+  readonly terraform: string | null;
+  /** The form that names the principal. */
   readonly trusted: Form;
 }
 
-export const identityPage = (
-  { identity, users, policy, trusted }: IdentityViewModel,
-  forms: FormsOf,
-): Html => {
-  const { name, role_arn, plan_role_arn: planRole = null } = identity;
+export const identityPage = (model: IdentityViewModel, forms: FormsOf): Html => {
+  const { identity, users, terraform } = model;
+  const { name, provider } = identity;
   return html`<nav class="trail" aria-label="Above"><a href="/identities">Identities</a></nav>
     <h1>${name}</h1>
     <dl class="facts">
-      <dt>Role</dt>
-      <dd><code>${role_arn}</code></dd>
-      ${
-        planRole === null
-          ? null
-          : html`<dt>Role of plans</dt>
-              <dd><code>${planRole}</code></dd>`
-      }
-      <dt>External id</dt>
-      <dd><code>${identity.external_id}</code></dd>
+      <dt>Provider</dt>
+      <dd>${providerWords[provider].name}</dd>
+      ${facts(identity)}
       <dt>Used by</dt>
       <dd>
         ${
@@ -100,46 +80,21 @@ export const identityPage = (
       <dt>Changed</dt>
       <dd>${clock(identity.updated_at)}</dd>
     </dl>
-    <section aria-labelledby="trust">
-      <h2 id="trust">Trust policy</h2>
-      <p>
-        Paste this at AWS: IAM, Roles, the role, Trust relationships. It lets the principal of the
-        workers assume the role, but only with this external id, which no other user of this server
-        gets.
-      </p>
-      <form method="get" action="/identities/${identity.id}#trust" class="form">
-        ${trouble(trusted, ["principal"])}
-        ${line(trusted, {
-          name: "principal",
-          path: "principal",
-          label: "Principal of the workers",
-          hint: "The ARN of their role or user. An account's :root trusts every principal of that account that may assume roles, so name the workers' own role if you can.",
-          required: true,
-        })}
-        <p><button class="quiet">Show the policy for it</button></p>
-      </form>
-      ${
-        policy === null
-          ? null
-          : html`<pre class="log" id="policy" tabindex="0" aria-label="Trust policy">
-${JSON.stringify(policy, null, 2)}</pre>
-              <p>
-                <button type="button" data-copy="policy" hidden>Copy the policy</button>
-                <span role="status"></span>
-              </p>`
-      }
-    </section>
+    ${terraform === null ? policySection(model) : terraformSection(terraform)}
     <div class="rare">
       ${row(
         { id: "edit", title: "Change" },
         null,
         html`<form method="post" action="/identities/${identity.id}" class="form">
-          ${fields(forms("edit", { name, role_arn: role_arn ?? "", plan_role_arn: planRole ?? "" }))}
+          ${editFields(forms("edit", shownIn(identity)), identity)}
           <button class="quiet">Save</button>
         </form>`,
       )}
       ${deleteSection(`/identities/${identity.id}`, "identity", forms("remove"), {
-        text: "If you create an identity for the same role later, it gets another external id, and you must change the trust policy of the role.",
+        text:
+          provider === "aws"
+            ? "If you create an identity for the same role later, it gets another external id, and you must change the trust policy of the role."
+            : "The cloud goes on trusting the tokens of the configurations until you change it there.",
         obstacle:
           users.length > 0
             ? html`It cannot be deleted while it is in use. Choose another identity, or none, in the
@@ -150,3 +105,79 @@ ${JSON.stringify(policy, null, 2)}</pre>
     </div>
     ${copyScript}`;
 };
+
+const editFields = (form: Form, { provider }: CloudIdentity): Html =>
+  html`${trouble(form, paths)} ${nameField(form)} ${fieldsOf(form, provider)}`;
+
+/** The values of the form, as it first shows them. */
+const shownIn = ({ session_tags, ...identity }: CloudIdentity): Record<string, string> => ({
+  ...Object.fromEntries(Object.entries(identity).map(([name, value]) => [name, value ?? ""])),
+  session_tags: session_tags ? "on" : "",
+});
+
+const facts = (identity: CloudIdentity): Html => {
+  const shown: Readonly<Record<string, string | null | undefined>> = {
+    "Acts as": principalOf(identity) || "itself",
+    "Plans act as": planPrincipalOf(identity),
+    "External id": identity.external_id,
+    "Identity provider": identity.workload_identity_provider,
+    Tenant: identity.tenant_id,
+    Subscription: identity.subscription_id,
+    Address: identity.address,
+    Mount: identity.mount,
+    Namespace: identity.namespace,
+    Audience: identity.audience,
+    "Subject names": identity.subject,
+  };
+  return html`${Object.entries(shown).map(([name, value]) =>
+    value
+      ? html`<dt>${name}</dt>
+          <dd><code>${value}</code></dd>`
+      : null,
+  )}`;
+};
+
+const terraformSection = (terraform: string): Html =>
+  html`<section aria-labelledby="trust">
+    <h2 id="trust">Trust</h2>
+    <p>
+      Terraform with which the cloud trusts the tokens that this server makes for the configurations
+      of this identity. Read it before you apply it: what it creates may exist already.
+    </p>
+    <pre class="log" id="policy" tabindex="0" aria-label="Terraform">${terraform}</pre>
+    <p>
+      <button type="button" data-copy="policy" hidden>Copy the terraform</button>
+      <span role="status"></span>
+    </p>
+  </section>`;
+
+const policySection = ({ identity, policy, trusted }: IdentityViewModel): Html =>
+  html`<section aria-labelledby="trust">
+    <h2 id="trust">Trust policy</h2>
+    <p>
+      Paste this at AWS: IAM, Roles, the role, Trust relationships. It lets the principal of the
+      workers assume the role, but only with this external id, which no other user of this server
+      gets.
+    </p>
+    <form method="get" action="/identities/${identity.id}#trust" class="form">
+      ${trouble(trusted, ["principal"])}
+      ${line(trusted, {
+        name: "principal",
+        path: "principal",
+        label: "Principal of the workers",
+        hint: "The ARN of their role or user. An account's :root trusts every principal of that account that may assume roles, so name the workers' own role if you can.",
+        required: true,
+      })}
+      <p><button class="quiet">Show the policy for it</button></p>
+    </form>
+    ${
+      policy === null
+        ? null
+        : html`<pre class="log" id="policy" tabindex="0" aria-label="Trust policy">
+${JSON.stringify(policy, null, 2)}</pre>
+            <p>
+              <button type="button" data-copy="policy" hidden>Copy the policy</button>
+              <span role="status"></span>
+            </p>`
+    }
+  </section>`;

@@ -1,4 +1,5 @@
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
+import { isIssued } from "../../../protocol/identity-kinds.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import {
@@ -8,11 +9,13 @@ import {
   listCloudIdentities,
   listUsers,
   trustPolicy,
+  trustTerraformOf,
   updateCloudIdentity,
 } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
 import { validatorOf } from "../../domain/validator-of.ts";
 import { attempt, Form } from "../page/form.ts";
+import { inputFrom } from "./identity-fields.ts";
 import { identitiesPage, identityPage } from "./identities-page.ts";
 import { idIn, readList } from "../page/list.ts";
 import type { SignedIn } from "../signed-in.ts";
@@ -22,11 +25,6 @@ const most = 1000;
 const validatePrincipal = validatorOf(endpoints.getTrustPolicy.query);
 
 const frame = { at: "/identities" };
-const fieldsIn = (form: Form) => ({
-  name: form.word("name"),
-  role_arn: form.word("role_arn"),
-  plan_role_arn: form.word("plan_role_arn") || null,
-});
 
 export function identityPages(pages: SignedIn, context: Context): void {
   pages
@@ -40,7 +38,10 @@ export function identityPages(pages: SignedIn, context: Context): void {
       },
     })
     .form("create", "createCloudIdentity", {
-      input: (form) => ({ ...fieldsIn(form), provider: "aws" }),
+      input: (form) => {
+        const provider = form.text("provider") || "aws";
+        return { provider, ...inputFrom(form, provider, true) };
+      },
       submit: async ({ caller, input }) =>
         `/identities/${(await createCloudIdentity(context, caller, input())).id}`,
     });
@@ -50,21 +51,25 @@ export function identityPages(pages: SignedIn, context: Context): void {
       find: (caller: UserCaller, params) =>
         getCloudIdentity(context, caller, idIn(params, "cloud identity")),
       draw: async (identity, { caller, request, forms }) => {
-        const { id, name } = identity;
+        const { id, name, provider } = identity;
         const { principal = accountOf(identity) } = request.query as { principal?: unknown };
         let policy = null;
-        const refused = await attempt({ principal }, async () => {
-          const trusted = validatePrincipal({ principal });
-          policy = await trustPolicy(context, caller, id, trusted.principal);
-        });
+        const issued = isIssued(provider);
+        const refused = issued
+          ? null
+          : await attempt({ principal }, async () => {
+              const trusted = validatePrincipal({ principal });
+              policy = await trustPolicy(context, caller, id, trusted.principal);
+            });
+        const terraform = issued ? await trustTerraformOf(context, caller, id) : null;
         const users = await listUsers(context, caller, id, most);
         const trusted = refused ?? new Form({ principal });
-        const body = identityPage({ identity, users, policy, trusted }, forms);
+        const body = identityPage({ identity, users, policy, terraform, trusted }, forms);
         return { ...frame, title: name, body, status: trusted.status };
       },
     })
     .form("edit", "updateCloudIdentity", {
-      input: fieldsIn,
+      input: (form, { provider }) => inputFrom(form, provider, false),
       submit: async ({ caller, thing: { id }, input }) => {
         await updateCloudIdentity(context, caller, id, input());
         return `/identities/${id}`;

@@ -9,7 +9,12 @@ import type {
 import { isIssued } from "../../../protocol/identity-kinds.ts";
 import { namesInShort, namesShown } from "../../../protocol/words.ts";
 import type { UserCaller } from "../callers.ts";
-import { columnsOf, shownFieldsOf } from "../../domain/cloud-identity.ts";
+import {
+  audienceOf,
+  columnsOf,
+  shownFieldsOf,
+  subjectFormOf,
+} from "../../domain/cloud-identity.ts";
 import { openJobText } from "../../domain/open-job.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import {
@@ -22,6 +27,9 @@ import {
   saveCloudIdentity,
   type CloudIdentityRow,
 } from "../../store/identities/identities.ts";
+import { subjectOf } from "../../domain/token-subject.ts";
+import { trustTerraform } from "../../domain/trust-terraform.ts";
+import { listSubjects } from "../../store/identities/subjects.ts";
 import type { Queries } from "../../store/db.ts";
 import { countUsersOfIdentity, listUsersOfIdentity } from "../../store/configurations/summaries.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -169,7 +177,7 @@ export async function trustPolicy(
   if (provider !== "aws")
     throw invalid(
       "params.id",
-      "is not of the provider aws: for the trust policies of the others, see docs/workload-identity.md",
+      "is not of the provider aws: for the others, read the terraform of the identity",
     );
   return {
     Version: "2012-10-17",
@@ -184,6 +192,32 @@ export async function trustPolicy(
       { Effect: "Allow", Principal: { AWS: principal }, Action: "sts:TagSession" },
     ],
   };
+}
+
+/** How many configurations the terraform names. */
+const trustedLimit = 1000;
+
+/** The terraform with which a cloud or Vault trusts the tokens of the identity. */
+export async function trustTerraformOf(
+  { store: { read }, issuerUrl }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<string> {
+  const row = await find(read, user, id);
+  const { name, provider, owner_id, settings } = row;
+  if (!isIssued(provider))
+    throw invalid("params.id", "is of the provider aws, which gets no tokens of this server");
+  const form = subjectFormOf(settings);
+  const found = await listSubjects(read, { owner: owner_id, identity: row.id }, trustedLimit + 1);
+  const trusted = found.slice(0, trustedLimit).map((one) => ({
+    configuration_id: one.configuration_id,
+    zone_id: one.zone_id,
+    subjects: { plan: subjectOf(one, form, "plan"), apply: subjectOf(one, form, "apply") },
+  }));
+  const isCut = found.length > trustedLimit;
+  const audience = audienceOf(row) ?? "";
+  const about = { name, provider, space_id: owner_id, issuer: issuerUrl(), audience };
+  return trustTerraform({ ...about, subject: form, fields: shownFieldsOf(row), trusted, isCut });
 }
 
 async function find(queries: Queries, { space_id: owner }: UserCaller, id: string) {

@@ -9,12 +9,17 @@ export interface SubjectsOf {
   readonly spec?: string;
 }
 
-export type SubjectRow = SubjectNames & { readonly settings: string | null };
+export interface SubjectRow extends SubjectNames {
+  readonly zone_id: string;
+  readonly configuration_id: string;
+  readonly settings: string | null;
+}
 
 /** What the subjects of the configurations name whose identity gets tokens. */
 export function listSubjects(
   { sql }: Queries,
   { owner, zone, identity, spec }: SubjectsOf,
+  limit?: number,
 ): Promise<SubjectRow[]> {
   let query = sql
     .selectFrom("cloud_identities")
@@ -24,7 +29,9 @@ export function listSubjects(
     .select([
       "teams.slug as team",
       "cloud_identities.owner_id",
+      "zones.id as zone_id",
       "zones.name as zone",
+      "specs.id as configuration_id",
       "specs.name as configuration",
       "cloud_identities.name as identity",
       "cloud_identities.settings",
@@ -34,5 +41,6 @@ export function listSubjects(
   if (zone !== undefined) query = query.where("specs.zone_id", "=", zone);
   if (identity !== undefined) query = query.where("cloud_identities.id", "=", identity);
   if (spec !== undefined) query = query.where("specs.id", "=", spec);
+  if (limit !== undefined) query = query.orderBy("specs.id").limit(limit);
   return query.execute();
 }

@@ -408,10 +408,26 @@ test("a trust policy names the role's account or the given principal, which must
   expect(renamed).toMatchObject({ status: 400, text: expect.stringContaining('value="renamed"') });
   const plan_role_arn = "arn:aws:iam::123456789012:role/read";
   expect((await submit(made, { ...fields, name: "renamed", plan_role_arn })).status).toBe(303);
-  expect(words(await page(made))).toContain(`Role of plans ${plan_role_arn}`);
+  expect(words(await page(made))).toContain(`Plans act as ${plan_role_arn}`);
   expect((await submit(made, { ...fields, name: "renamed" })).status).toBe(303);
   expect(words(await page(made))).not.toContain(plan_role_arn);
   const id = made.split("/").at(-1) ?? "";
+  // The fields of other providers are in the form too, hidden or not.
+  const vault = {
+    name: "vault",
+    provider: "vault",
+    address: "https://vault.invalid",
+    role: "deploy",
+  };
+  const all = { ...vault, role_arn: "x", plan_role: "", mount: "", subject: "zone" };
+  const other = String((await submit("/identities", all)).headers["location"]);
+  expect(words(await page(other))).toContain("Mount jwt Audience https://vault.invalid");
+  expect(policyIn(await page(other))).toContain('role_name       = "deploy"');
+  const change = { ...vault, mount: "team/jwt", plan_role: "plan", subject: "zone", audience: "" };
+  expect((await submit(other, change)).status).toBe(303);
+  expect(words(await page(other))).toMatch(/Plans act as plan .* Mount team\/jwt .* names zone/);
+  expect(await submit(other, { ...change, address: "vault" })).toMatchObject({ status: 400 });
+  expect((await submit("/identities", { name: "x", provider: "moon" })).status).toBe(400);
   const user = idOf(await create({ cloud_identity_id: id }));
   expect(words(await page(made))).toMatch(
     /It cannot be deleted while it is in use\. .* settings of the configuration "[^"]+" first\./,

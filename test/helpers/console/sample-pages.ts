@@ -33,6 +33,15 @@ export async function addSamplePages(
       role_arn: "arn:aws:iam::123456789012:role/terraform-production",
     },
   });
+  const vault = await client.call("createCloudIdentity", {
+    body: {
+      name: "vault-production",
+      provider: "vault",
+      address: "https://vault.example.com:8200",
+      role: "terraform-production",
+      plan_role: "terraform-plan",
+    },
+  });
   const url = "https://git.example.com/platform/infrastructure.git";
   const { id } = await client.call("createConfiguration", {
     body: {
@@ -123,6 +132,7 @@ export async function addSamplePages(
     "configuration-edit-files": `/configurations/${fresh}/edit`,
     identities: "/identities",
     identity: `/identities/${identity.id}`,
+    "identity of Vault": `/identities/${vault.id}`,
     "variable-sets": "/variable-sets",
     "variable-set": `/variable-sets/${set.id}`,
     "variable-set-empty": `/variable-sets/${bare.id}`,

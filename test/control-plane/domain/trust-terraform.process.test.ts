@@ -1,0 +1,95 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { trustTerraform, type TrustOf } from "../../../control-plane/domain/trust-terraform.ts";
+
+const configuration = (name: string) => ({
+  configuration_id: `01890a5d-ac96-774b-bcce-b302099a80${name.length}0`,
+  zone_id: "01890a5d-ac96-774b-bcce-b302099a8090",
+  subjects: {
+    plan: `team:p:zone:z:configuration:${name}:phase:plan`,
+    apply: `team:p:zone:z:configuration:${name}:phase:apply`,
+  },
+});
+const users = [
+  [],
+  [configuration("network")],
+  [configuration("dns"), configuration('"quotes" \\ and %{if} ${jsonencode(1)}')],
+];
+const pool = "projects/1/locations/global/workloadIdentityPools/pool/providers/windlass";
+const arn = (name: string) => `arn:aws:iam::123456789012:role/${name}`;
+const kinds = [
+  {
+    provider: "aws_web_identity",
+    audience: "sts.amazonaws.com",
+    fields: { role_arn: arn("team/deploy"), plan_role_arn: arn("plan"), session_tags: true },
+  },
+  { provider: "azure", audience: "a", fields: { client_id: "c", plan_client_id: "d" } },
+  {
+    provider: "gcp",
+    audience: `//iam.googleapis.com/${pool}`,
+    fields: { workload_identity_provider: pool, plan_service_account: "a@p.example" },
+  },
+  {
+    provider: "gcp",
+    audience: "other",
+    fields: { workload_identity_provider: pool, service_account: "a@p.example" },
+  },
+  {
+    provider: "vault",
+    audience: "https://vault.example.com",
+    fields: { role: "deploy", plan_role: "plan", mount: "team/jwt", namespace: "platform" },
+  },
+] as const;
+
+/** Each kind with and without a principal of plans, with each subject and number of users. */
+const all: TrustOf[] = kinds.flatMap((kind) =>
+  users.flatMap((trusted) =>
+    ["configuration", "zone", "identity"].flatMap((subject) =>
+      [kind.fields, withoutPlans(kind.fields)].map((fields) => ({
+        ...kind,
+        fields,
+        name: 'of "all"',
+        space_id: "01890a5d-ac96-774b-bcce-b302099a8057",
+        issuer: "https://windlass.example.com/issuer",
+        subject,
+        trusted,
+        isCut: trusted.length === 1,
+      })),
+    ),
+  ),
+);
+
+function withoutPlans(fields: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !name.startsWith("plan_")));
+}
+
+it("is what terraform fmt would write, so that terraform can read it", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "trust-"));
+  try {
+    for (const [index, one] of all.entries())
+      writeFileSync(join(directory, `${index}.tf`), trustTerraform(one));
+    const { status, stdout } = spawnSync("terraform", ["fmt", "-check", "-diff", directory], {
+      encoding: "utf8",
+    });
+    expect([status, stdout]).toEqual([0, ""]);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+it("lets the ordinary principal act in the phase apply alone if plans have their own", () => {
+  const of = (fields: object) =>
+    trustTerraform({ ...all[6]!, ...kinds[4], fields: fields as TrustOf["fields"] });
+  const { fields } = kinds[4];
+  expect(of(fields).match(/phase +=.*/g)).toEqual([
+    expect.stringMatching(/"apply"$/),
+    expect.stringMatching(/"plan"$/),
+  ]);
+  expect(of(withoutPlans(fields)).match(/phase +=.*/g)).toEqual([
+    expect.stringMatching(/"plan,apply"$/),
+  ]);
+});
