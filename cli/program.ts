@@ -111,6 +111,7 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
         "login-link",
         "logins",
         "sign-out",
+        "issuer",
         "backup",
         "restore",
         "install",

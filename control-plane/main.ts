@@ -26,6 +26,8 @@ Commands:
   health                       ask the running server whether it works
   rotate-key                   change the key that encrypts the data of a
                                stopped server
+  issuer rotate | export DIR   change or export the keys of the tokens with which
+                               jobs sign in to clouds
   migrate-store --from PLACE --to PLACE
                                move all data of a stopped server to another
                                database and another place for files
@@ -54,6 +56,7 @@ const commands = new Map<string, (args: string[]) => Promise<void>>([
   ["restore", async (args) => (await import("./commands/restore.ts")).restore(args)],
   ["install", async (args) => (await import("./commands/install.ts")).install(args)],
   ["health", async (args) => (await import("./commands/health.ts")).health(args)],
+  ["issuer", async (args) => (await import("./commands/issuer.ts")).issuer(args)],
   ["rotate-key", async (args) => (await import("./commands/rotate-key.ts")).rotateKey(args)],
   [
     "migrate-store",

@@ -15,6 +15,10 @@ import { invitationsLimit } from "../control-plane/services/teams/invitations.ts
 import { groupLimits } from "../control-plane/domain/oidc-claims.ts";
 import { groupDays, teamsByGroupsLimit } from "../control-plane/services/teams/group-members.ts";
 import { teamsPerGroupLimit } from "../control-plane/services/teams/groups.ts";
+import { certificatesLimit } from "../control-plane/domain/cloud-identity.ts";
+import { trustedLimit } from "../control-plane/services/identities/identities.ts";
+import { lifetime, tokensLimit } from "../control-plane/services/issuer/tokens.ts";
+import { subjectLimit } from "../protocol/identity-kinds.ts";
 import { membersLimit } from "../control-plane/services/teams/membership.ts";
 import { teamsLimit } from "../control-plane/services/teams/teams.ts";
 import { groupNameLimit, invitationDays, teamGroupsLimit } from "../protocol/limits.ts";
@@ -119,6 +123,14 @@ test.each([
   [
     "people whose approval a configuration requires; the comment of a decision",
     `${approvalCountLimit}; ${number(approvalCommentLimit)} characters`,
+  ],
+  [
+    "the subject of an identity token; how long a token holds; tokens of one job in a minute at one server",
+    `${subjectLimit} characters; ${lifetime / 60_000} minutes; ${tokensLimit}`,
+  ],
+  [
+    "configurations that the terraform of a cloud identity names; certificates of its `ca`",
+    `${number(trustedLimit)}; ${certificatesLimit}`,
   ],
   [
     "names of one kind (configurations, zones, workers, cloud identities, variable sets) that a search reads; that it shows",

@@ -51,7 +51,7 @@ export const fieldNamesOf = (provider: IdentityProvider): readonly string[] => [
 ];
 
 /** How many certificates `ca` may have. */
-const certificatesLimit = 20;
+export const certificatesLimit = 20;
 
 /** Returns the columns of the fields after a change. Throws if a field is not of this provider. */
 export function columnsOf(

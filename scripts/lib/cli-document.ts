@@ -21,6 +21,7 @@ const roles = [
   "server login-link",
   "server logins",
   "server sign-out",
+  "server issuer",
   "server backup",
   "server restore",
   "server rotate-key",

@@ -54,6 +54,11 @@ const reasons: readonly [RegExp, string][] = [
     /^windlass (connections|pull-requests|configurations follow)\b/,
     "needs a code host: test/cli/connections/connections.process.test.ts",
   ],
+  [
+    /^windlass (identities (create|trust-policy) live|configurations update network --identity live)\b/,
+    "needs a cloud: test/acceptance/command-cases.test.ts",
+  ],
+  [/^windlass server issuer\b/, "test/acceptance/issuer.test.ts"],
   [/^windlass drift\b/, "needs a deployment that has drifted: test/acceptance/drift.test.ts"],
   [
     /^windlass (schedules|configurations update preview-42 --expires-at)\b/,

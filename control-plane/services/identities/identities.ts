@@ -195,7 +195,7 @@ export async function trustPolicy(
 }
 
 /** How many configurations the terraform names. */
-const trustedLimit = 1000;
+export const trustedLimit = 1000;
 
 /** The terraform with which a cloud or Vault trusts the tokens of the identity. */
 export async function trustTerraformOf(

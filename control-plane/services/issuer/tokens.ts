@@ -29,9 +29,9 @@ import { findBriefSummary } from "../plans/read-summary.ts";
 import { refusalLimits } from "../refusal-limit.ts";
 import { currentKey } from "./keys.ts";
 
-const lifetime = 10 * minute;
+export const lifetime = 10 * minute;
 /** Of one job at one control plane in a minute: an apply of many providers asks a few times. */
-const tokensLimit = 60;
+export const tokensLimit = 60;
 const limits = refusalLimits(tokensLimit, { counted: "tokens for this job" });
 
 export async function createIdentityToken(
