@@ -32,14 +32,9 @@ function sandbox(command: RunCommand, place: Place, settings: IsolationSettings)
   const program = realpathSync(command.command);
   const inner = enter({ ...command, command: program }, markOf(place.id));
   const args = [
-    ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--new-session"],
-    ["--as-pid-1", "--info-fd", "4", "--cap-drop", "ALL"],
-    ["--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"],
-    systemFolders(),
-    ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
-    // The target of /etc/resolv.conf on many machines.
-    ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"],
-    ...readableFor(place, settings).map((path) => ["--ro-bind", path, path]),
+    namespaces,
+    ["--new-session", "--as-pid-1", "--info-fd", "4"],
+    systemsPart(place, settings),
     ["--ro-bind", program, program],
     ["--ro-bind", place.workspace.root, place.workspace.root],
     ...writableFor(place).map((path) => ["--bind", path, path]),
@@ -49,6 +44,37 @@ function sandbox(command: RunCommand, place: Place, settings: IsolationSettings)
   ].flat();
   return { ...inner, command: "bwrap", args, tellsChild: true };
 }
+
+/**
+ * Returns the words that run these for the agent in the same sandbox, with the agent's user. They
+ * end with the agent, and see of its files only these directories of the job.
+ */
+export const sandboxedWords = (
+  words: readonly string[],
+  place: Place,
+  settings: IsolationSettings,
+): string[] => {
+  const { source, home, temporary } = place.workspace;
+  const writable = [source, home, temporary].flatMap((path) => ["--bind", path, path]);
+  const options = ["--die-with-parent", ...systemsPart(place, settings), ...writable];
+  const closed = ["--remount-ro", "/", "--remount-ro", "/tmp"];
+  return ["bwrap", ...namespaces, ...options, ...closed, "--", ...words];
+};
+
+const namespaces = [
+  ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"],
+  ["--cap-drop", "ALL"],
+].flat();
+
+const systemsPart = (place: Place, settings: IsolationSettings): string[] =>
+  [
+    ["--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"],
+    systemFolders(),
+    ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
+    // The target of /etc/resolv.conf on many machines.
+    ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"],
+    ...readableFor(place, settings).map((path) => ["--ro-bind", path, path]),
+  ].flat();
 
 /** What the job may write. The rest of its workspace belongs to the agent. */
 export const writableFor = ({ workspace, state }: Place): string[] => [

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
 import type { Journal } from "../journal.ts";
 import { localStateFolder, type Workspace } from "../workspace.ts";
-import { byBubblewrap } from "./by-bubblewrap.ts";
+import { byBubblewrap, sandboxedWords } from "./by-bubblewrap.ts";
 import { byContainer } from "./by-container.ts";
 import { byProcess } from "./by-process.ts";
 import { byUser, wordsAsUser } from "./by-user.ts";
@@ -26,7 +26,10 @@ export function openIsolation(level: Level, place: Place, settings: IsolationSet
     isOutOfMemory: () => false,
     bound(words: readonly string[], asJob: boolean): readonly string[] {
       const user = asJob ? place.user : undefined;
-      const own = user === undefined ? words : wordsAsUser(user, words);
+      // Without root there is no other user. Keys of ssh are those of the agent's.
+      const isInside = asJob && level === "bubblewrap" && place.user === undefined;
+      const inside = isInside ? sandboxedWords(words, place, settings) : words;
+      const own = user === undefined ? inside : wordsAsUser(user, words);
       // An agent on macOS has containers, and no prlimit.
       return limits && process.platform === "linux" ? limitedWords(own, user, limits) : own;
     },

@@ -18,6 +18,8 @@ export interface GitPlace {
   readonly protocols: string;
   /** Git runs as the user of the job, if it has one. */
   readonly asJob: boolean;
+  /** How many files the repository and its submodules have so far. */
+  readonly found: { files: number };
 }
 
 /** Runs git and returns its output. Throws `StepFailedError` with git's own message. */

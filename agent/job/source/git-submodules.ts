@@ -12,6 +12,9 @@ export interface Submodule {
   readonly commit: string;
 }
 
+/** Each named one costs a run of git, also if the commit does not have it. */
+const namedLimit = 1000;
+
 /** Only `path` and `url` of `.gitmodules` are used; git gets no other setting of it. */
 export async function submodulesOf(
   folder: string,
@@ -27,6 +30,8 @@ export async function submodulesOf(
     const [, name = "", what = ""] = /^submodule\.(.+)\.(path|url)$/s.exec(key) ?? [];
     if (what !== "") settings.set(name, { ...settings.get(name), [what]: value });
   }
+  if (settings.size > namedLimit)
+    throw new StepFailedError(`source: .gitmodules names more than ${namedLimit} submodules`);
   const found: Submodule[] = [];
   for (const [name, { path, url: address }] of settings) {
     if (path === undefined || address === undefined) continue;

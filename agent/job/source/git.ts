@@ -76,7 +76,8 @@ export async function fetchCommit(
     fetchWithin(limit, async (tooLarge) => {
       const either = AbortSignal.any([signal, tooLarge]);
       const asJob = isHttp(url);
-      const place = { workspace, settings, signal: either, protocols, asJob };
+      const found = { files: 0 };
+      const place = { workspace, settings, signal: either, protocols, asJob, found };
       if (asJob) settings.isolation?.give(folder, workspace.home, workspace.temporary);
       const merged = merging && (await mergeInto(folder, url, ref, merging, place));
       const commit = merged?.head_commit ?? (await fetchInto(folder, url, ref, place));
@@ -106,7 +107,7 @@ async function mergeInto(
   const git = await gitIn(folder, url, place);
   await git("init", "--quiet", "--template=");
   const { commit, merged } = await fetchMerge(folder, url, head, merge, place);
-  await checkEntries(commit, folder, url, place);
+  await checkFiles(commit, folder, url, place);
   await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", commit);
   await fetchLfs(folder, url, place);
   return merged;
@@ -123,7 +124,7 @@ async function fetchInto(
   await git("init", "--quiet", "--template=");
   const fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"];
   await git(...fetch, "--", url, ref);
-  await checkEntries("FETCH_HEAD", folder, url, place);
+  await checkFiles("FETCH_HEAD", folder, url, place);
   await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", "FETCH_HEAD");
   const commit = await git("rev-parse", "HEAD");
   if (/^[0-9a-f]{40,64}$/.test(ref) && commit !== ref) {
@@ -136,24 +137,24 @@ async function fetchInto(
 /** Keys and known hosts of ssh are those of the agent's user. */
 const isHttp = (url: string): boolean => /^https?:/.test(url);
 
-/** Of one commit: a checkout takes 300 bytes of memory for each, and a few objects may name any number. */
-const entriesLimit = 1_000_000;
+/** Of a repository and its submodules: a checkout takes 300 bytes of memory for each, and a few objects may name any number. */
+const filesLimit = 1_000_000;
 
 /** Before the checkout. */
-async function checkEntries(
+async function checkFiles(
   commit: string,
   folder: string,
   url: string,
   place: GitPlace,
 ): Promise<void> {
-  let count = 0;
-  const tooMany = `source: the repository has more than ${entriesLimit} files`;
+  const { found } = place;
+  const tooMany = `source: the repository has more than ${filesLimit} files`;
   const run = await gitRunIn(folder, url, place, undefined, (part) => {
-    for (let at = part.indexOf(0); at >= 0; at = part.indexOf(0, at + 1)) count++;
-    if (count > entriesLimit) throw new Error(tooMany);
+    for (let at = part.indexOf(0); at >= 0; at = part.indexOf(0, at + 1)) found.files++;
+    if (found.files > filesLimit) throw new Error(tooMany);
   });
   const end = await run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit);
-  if (count > entriesLimit) throw new StepFailedError(tooMany);
+  if (found.files > filesLimit) throw new StepFailedError(tooMany);
   if (end.code !== 0) throw end.failure();
 }
 

@@ -1,9 +1,10 @@
 /** Git with the user and the limits of the job, over real TLS. */
-import { statSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freeUser, openIsolation } from "../../../../agent/job/isolation/open.ts";
-import { chooseIsolation } from "../../../../agent/job/isolation/choose.ts";
+import { chooseIsolation, lackOf } from "../../../../agent/job/isolation/choose.ts";
+import type { Level } from "../../../../agent/job/isolation/isolation.ts";
 import { fetchGit } from "../../../../agent/job/source/git.ts";
 import { mebibyte } from "../../../../common/units.ts";
 import { startGitHost, type GitHost } from "../../../helpers/agent/git-host.ts";
@@ -25,15 +26,21 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]());
 
 /** Fetches at the level `uid`, or `process` without root. */
-async function fetch(name: string, memoryBytes: number) {
+async function fetch(
+  name: string,
+  memoryBytes: number,
+  level: Level = isRoot ? "uid" : "process",
+  path?: string,
+) {
   const workspace = newWorkspace(workDir);
-  const settings = isolationSettings(workDir);
+  const settings = { ...isolationSettings(workDir), ...(path && { path, readable: [path] }) };
   const user = freeUser(settings) ?? undefined;
   const limits = { memoryBytes, processes: 100, fileBytes: 0 };
+  const readable = [...settings.readable, certificate.file];
   const isolation = openIsolation(
-    isRoot ? "uid" : "process",
+    level,
     { id: "job", workspace, state: undefined, user },
-    { ...settings, level: "process", limits },
+    { ...settings, level, limits, readable },
   );
   await fetchGit(
     { url: `https://${host.host}/${name}`, submodules: true },
@@ -65,4 +72,52 @@ test("git runs as the user of the job, also for a submodule", async ({ skip }) =
 test("git has the memory limit of the job", async () => {
   host.commit("large", { "main.tf": "#" });
   await expect(fetch("large", mebibyte)).rejects.toThrow(/^source: git \w+ failed/);
+});
+
+describe("without root, at level bubblewrap", () => {
+  let lack: string | undefined;
+  beforeAll(async () => {
+    lack = isRoot
+      ? "needs an agent that is not root"
+      : await lackOf("bubblewrap", isolationSettings(workDir));
+  });
+  /** A directory with a git that runs this first. */
+  const withGit = (script: string): string => {
+    const bin = mkdtempSync(join(place, "bin-"));
+    const real = (process.env["PATH"] ?? "").split(delimiter).map((each) => join(each, "git"));
+    const text = `#!/bin/sh\n${script}\nexec ${real.find((each) => existsSync(each))} "$@"\n`;
+    writeFileSync(join(bin, "git"), text, { mode: 0o755 });
+    return bin;
+  };
+
+  test("git sees nothing of the agent and of its processes, and writes only into its directories", async ({
+    skip,
+  }) => {
+    skip(lack !== undefined, lack);
+    host.commit("inside", { "main.tf": "#" });
+    writeFileSync(join(workDir, "token"), "secret");
+    const seen = join(place, "seen");
+    const tries = [
+      `cat ${join(workDir, "token")}`,
+      `cat /proc/${process.pid}/environ`,
+      `touch ${seen}`,
+      `kill -0 ${process.pid}`,
+    ];
+    // It would end with the fetch.
+    const script = tries.map((each) => `${each} >/dev/null 2>&1 && exit 9`).join("\n");
+    const path = `${withGit(script)}${delimiter}${process.env["PATH"]}`;
+    const { source } = await fetch("inside", 1024 * mebibyte, "bubblewrap", path);
+    expect(readFileSync(join(source, "main.tf"), "utf8")).toBe("#");
+    expect(existsSync(seen)).toBe(false);
+    // Outside, the same git fails at once.
+    await expect(fetch("inside", 1024 * mebibyte, "process", path)).rejects.toThrow(
+      /^source: git init failed/,
+    );
+  });
+
+  test("git has the memory limit of the job", async ({ skip }) => {
+    skip(lack !== undefined, lack);
+    host.commit("small", { "main.tf": "#" });
+    await expect(fetch("small", mebibyte, "bubblewrap")).rejects.toThrow(/^source: git \w+ failed/);
+  });
 });
