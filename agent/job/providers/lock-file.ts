@@ -9,7 +9,7 @@ export interface LockedProvider {
   readonly version: string;
   /** `h1:` of an unpacked package, `zh:` of a zip. */
   readonly hashes: readonly string[];
-  /** Its list of hashes is certainly empty, so any package of the version is accepted. */
+  /** It certainly has no hashes, so any package of the version is accepted. */
   readonly isOpen: boolean;
 }
 
@@ -32,7 +32,7 @@ export function readLock(text: string): LockedProvider[] {
       .slice(list?.start, list?.end)
       .flatMap((line) => /^\s*"([a-z0-9]+:[^"]+)",?\s*$/.exec(line)?.[1] ?? []);
     if (version === undefined) return [];
-    const isOpen = isPlain && list !== undefined && hashes.length === 0;
+    const isOpen = isPlain && !body.some((line) => line.includes("hashes"));
     return { address, version, hashes: list ? hashes : [], isOpen };
   });
 }
@@ -77,10 +77,12 @@ export function withHashes(text: string, changes: ReadonlyMap<string, readonly s
   // From the end, so that the line numbers of earlier blocks stay right.
   for (const block of blocksOf(lines).toReversed()) {
     const hashes = changes.get(block.address);
-    const list = hashes && hashLines(lines, block);
-    if (!hashes || !list) continue;
+    if (!hashes) continue;
+    const list = hashLines(lines, block);
     const entries = [...new Set(hashes)].toSorted().map((hash) => `    "${hash}",`);
-    lines.splice(list.start, list.end - list.start, ...entries);
+    if (list) lines.splice(list.start, list.end - list.start, ...entries);
+    else if (!lines.slice(block.start, block.end).some((line) => line.includes("hashes")))
+      lines.splice(block.end, 0, "  hashes = [", ...entries, "  ]");
   }
   return lines.join("\n");
 }
@@ -124,7 +126,8 @@ export function forOpenTofu(text: string): { lock: string; added: LockedProvider
   });
   const blocks = added.map(
     ({ address, version }) =>
-      `\nprovider "${address}" {\n  version = "${version}"\n  hashes = [\n  ]\n}\n`,
+      // Engines refuse an empty list.
+      `\nprovider "${address}" {\n  version = "${version}"\n}\n`,
   );
   const isEnded = blocks.length === 0 || text.endsWith("\n");
   return { lock: [text, ...(isEnded ? [] : ["\n"]), ...blocks].join(""), added };

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { listen } from "../network/listen.ts";
 import { buffer } from "node:stream/consumers";
 import { until } from "./agent-process.ts";
+import { testEngine } from "./engines.ts";
 
 export interface PlainJob {
   readonly id: string;
@@ -157,7 +158,11 @@ export async function startInterfaceOnlyServer(
       const job: PlainJob = {
         id,
         job_type,
-        config_snapshot,
+        // Of the published interface: without one, it is terraform.
+        config_snapshot:
+          testEngine === "terraform"
+            ? config_snapshot
+            : { engine: testEngine, ...(config_snapshot as object) },
         spec_id: spec_id ?? plan?.spec_id ?? randomUUID(),
         zone_id: randomUUID(),
         artifactOf: plan?.id ?? id,

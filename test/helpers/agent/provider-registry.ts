@@ -40,6 +40,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
   const versions = new Map<string, string[]>();
   const zips = new Map<string, string[]>();
   const archives = new Map<string, Buffer>();
+  const mirrored = new Map<string, Record<string, object>>();
   const requests: string[] = [];
   const json = (value: unknown) => () => Buffer.from(JSON.stringify(value));
   files.set("/.well-known/terraform.json", json({ "providers.v1": "/v1/providers/" }));
@@ -103,7 +104,9 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
       const name = address.split("/").at(-1);
       const url = `https://${host}/files/terraform-provider-${name}_${version}_${platform}.zip`;
       const archive = { url, ...(hashes && { hashes }) };
-      files.set(`/mirror/${address}/index.json`, json({ versions: { [version]: {} } }));
+      const known = { ...mirrored.get(address), [version]: {} };
+      mirrored.set(address, known);
+      files.set(`/mirror/${address}/index.json`, json({ versions: known }));
       files.set(`/mirror/${address}/${version}.json`, json({ archives: { [platform]: archive } }));
       return `https://${host}/mirror/`;
     },
