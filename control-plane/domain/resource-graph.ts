@@ -154,11 +154,12 @@ function pendingMoves(changes: PlannedGraph["changes"], stored: ReadonlySet<stri
       old !== undefined && stored.has(old) ? [[old, address] as const] : [],
     ),
   );
-  // Each round removes what another one has blocked. Few moves follow each other.
-  for (let isDone = false; !isDone;) {
-    isDone = true;
-    for (const [old, address] of moves)
-      if (stored.has(address) && !moves.has(address)) isDone = !moves.delete(old);
+  const movesTo = Map.groupBy(moves, ([, address]) => address);
+  const blocked = [...moves].filter(([, address]) => stored.has(address) && !moves.has(address));
+  // What does not move blocks those that would move to its address.
+  for (const [old] of blocked) {
+    moves.delete(old);
+    blocked.push(...(movesTo.get(old) ?? []));
   }
   return moves;
 }

@@ -2,45 +2,42 @@
  * Costs that are a product of two things that a tenant controls (docs/limits.md): each test fills
  * both, and asserts a bound of the work, which does not depend on the machine.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql } from "kysely";
 import { v7 as uuid } from "uuid";
 import { describe, expect, test } from "vitest";
-import { stepsOfChange, touches } from "../../control-plane/domain/changed-paths.ts";
 import { stripRuns, tilesLimit } from "../../control-plane/console/overview/fleet-view.ts";
+import { mebibyte } from "../../common/units.ts";
 import { votesLimit } from "../../control-plane/services/approvals/approvals.ts";
+import { endStale } from "../../control-plane/services/approvals/staleness.ts";
+import { countWaitingFor, waitingLimit } from "../../control-plane/services/approvals/waiting.ts";
 import { listTiles } from "../../control-plane/services/configurations/tiles.ts";
+import { storedJson } from "../../control-plane/services/definitions.ts";
+import { spreadEvents } from "../../control-plane/services/notifications/spread.ts";
+import { rulesLimit } from "../../control-plane/services/notifications/rules.ts";
+import { findFormerSecrets } from "../../control-plane/services/states/former-secrets.ts";
+import {
+  measureStates,
+  moveZone,
+  StatesChangedError,
+} from "../../control-plane/services/zones/moves.ts";
+import { listWaitingFor } from "../../control-plane/store/approvals/waiting.ts";
+import { countSpecsByStatus } from "../../control-plane/store/configurations/summaries.ts";
+import { findJobPage, searchedJobs } from "../../control-plane/store/jobs/lists.ts";
 import { listRuns } from "../../control-plane/services/jobs/runs.ts";
 import { search, searchedNames } from "../../control-plane/services/search/search.ts";
 import { approvalSteps } from "../helpers/people/approvals.ts";
+import type { Queries, Store } from "../../control-plane/store/db.ts";
 import { callerOf } from "../helpers/people/caller.ts";
 import { addMember, addTeam, addTeamSpec } from "../helpers/people/teams.ts";
 import { addTestUser } from "../helpers/people/user.ts";
-import { readRows } from "../helpers/plane/plane.ts";
+import { readRows, setRows } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { addJob, addOwner, addRows, addSpec } from "../helpers/plane/rows.ts";
+import { addJob, addOwner, addRows, addSpec, addState } from "../helpers/plane/rows.ts";
 import { proving } from "../helpers/project/proving.ts";
 import { counted } from "../helpers/store/work.ts";
 
 const { plane } = planeForFile();
 const many = (moderate: number, large: number) => (proving ? large : moderate);
-
-test("configurations × patterns × changed paths: a change has steps for all configurations together", async () => {
-  const deep = "a/".repeat(500);
-  const paths = Array.from({ length: many(50, 3000) }, (_, n) => `${deep}${n}`);
-  const patterns = Array.from({ length: 50 }, (_, n) => `${"**/a/".repeat(100)}${n}b`);
-  const changed = { paths, isCut: false };
-  const other = { paths: ["other/x"], isCut: false };
-  let undecided = 0;
-  // A configuration that stops at its limit has used two million steps.
-  for (let count = 0; count < stepsOfChange / 2_000_000; count += 1) {
-    if (touches(changed, { directories: ["own"], patterns })) undecided += 1;
-    await nextTurn();
-  }
-  expect(undecided).toBe(stepsOfChange / 2_000_000);
-  // Nothing is left: even a short pattern is not tried.
-  expect(touches(changed, { directories: ["own"], patterns: ["nothing"] })).toBe(true);
-  expect(touches(other, { directories: ["own"], patterns: ["nothing"] })).toBe(false);
-});
 
 test("configurations × runs: the overview reads some of both, in three statements", async () => {
   const { store } = plane.context;
@@ -108,5 +105,245 @@ describe("waiting jobs × decisions", () => {
     await late.calls.call("decideJob", decide("reject"));
     expect((await late.calls.call("getJob", { params: { id: job.id } })).status).toBe("CANCELLED");
     expect(voters).toHaveLength(votesLimit);
+  });
+});
+
+/** A deployment of a team that waits for an approval, and copies of it. */
+async function waitingDeployments(copies: number) {
+  const admin = await addTestUser(plane);
+  const team = await addTeam(plane, admin);
+  const { space, spec, runner } = await addTeamSpec(plane, team.slug);
+  const steps = approvalSteps(plane, team.calls, runner, spec);
+  await steps.rule({ count: 1 });
+  const { id } = await steps.deploy(await steps.plan());
+  await copyJob(id, copies);
+  await copySnapshots(id);
+  const member = await addMember(plane, admin, team.slug, "deployer");
+  return { space, id, member };
+}
+
+/** Copies a job, with ids before its own. */
+const copyJob = (id: string, count: number) =>
+  plane.context.store.write(async (tx) => {
+    const { rows } = await sql<
+      Record<string, unknown>
+    >`select * from jobs where id = ${id}`.execute(tx.sql);
+    const names = Object.keys(rows[0]!);
+    const columns = names.map((name) =>
+      name === "id" ? sql`'0000' || (1000000 + i) || ${id}` : sql.ref(`jobs.${name}`),
+    );
+    await sql`insert into jobs (${sql.join(names.map((name) => sql.ref(name)))})
+      with recursive n (i) as (select 1 union all select i + 1 from n where i < ${count})
+      select ${sql.join(columns)} from jobs cross join n where jobs.id = ${id}`.execute(tx.sql);
+  });
+const copySnapshots = (id: string) =>
+  plane.context.store.write((tx) =>
+    sql`insert into job_snapshots (job_id, config_snapshot, definition_id)
+      select jobs.id, config_snapshot, definition_id from jobs cross join job_snapshots
+      where job_snapshots.job_id = ${id} and jobs.id like ${`0000%${id}`}`.execute(tx.sql),
+  );
+
+test("teams × waiting deployments: a statement finds those of a person among so many", async () => {
+  const { space, member } = await waitingDeployments(1100);
+  expect(
+    await plane.context.store.read.all(listWaitingFor, { user: member.id, limit: 5000 }),
+  ).toHaveLength(1000);
+  const { context, work } = counted(plane.context);
+  const spaces = [{ space_id: space.id }, { space_id: member.id }];
+  await countWaitingFor(context, { ...callerOf(member), spaces: spaces as never });
+  expect(work).toEqual({ statements: 1, rows: waitingLimit + 1 });
+});
+
+test("waiting deployments × size of their definitions: a round without a change makes no hash", async () => {
+  const { id } = await waitingDeployments(20);
+  await endStale(plane.context);
+  const { context, work } = counted(plane.context);
+  expect(await endStale(context)).toBe(0);
+  // Those of the other tests too.
+  const { length: waiting } = await readRows(plane, "jobs", { unapproved: 1 });
+  expect((await readRows(plane, "jobs", { id }))[0]?.status).toBe("QUEUED");
+  expect(waiting).toBeGreaterThan(20);
+  expect(work.statements).toBeLessThan(waiting * 12);
+});
+
+test("jobs × letters of a filter: a page searches so many jobs, and says how far", async () => {
+  const { store } = plane.context;
+  const owner = await addOwner(store);
+  const job = await addJob(store, owner, { job_type: "PLAN" });
+  await copyJob(job.id, searchedJobs + 100);
+  const filter = { owner: owner.id, name: "ab".repeat(50), limit: 20 };
+  const { context, work } = counted(plane.context);
+  const page = await findJobPage(context.store.read, filter);
+  expect(page).toMatchObject({ jobs: [], searchedUntil: expect.any(Number) });
+  const rest = await findJobPage(context.store.read, { ...filter, before: page.next });
+  expect(rest).toEqual({ jobs: [], next: undefined, searchedUntil: undefined });
+  expect(work.rows).toBeLessThan(20);
+});
+
+describe("deployments × former sensitive values, at a claim", () => {
+  const claimed = async (snapshot: string, count: number) => {
+    const { store } = plane.context;
+    const owner = await addOwner(store);
+    const spec_id = await addSpec(store, owner);
+    for (let at = 1; at <= count; at += 1) {
+      const ended = { status: "FAILED", started_at: at, claimed_at: at, ended_at: at } as const;
+      const { id } = await addJob(store, owner, {
+        spec_id,
+        job_type: "DEPLOY",
+        config_hash: "x",
+        ...ended,
+      });
+      await store.write((tx) =>
+        tx.sql
+          .updateTable("job_snapshots")
+          .set({ config_snapshot: storedJson(snapshot) })
+          .where("job_id", "=", id)
+          .execute(),
+      );
+    }
+    const { id } = await addJob(store, owner, { spec_id, job_type: "PLAN" });
+    const { context, work } = counted(plane.context);
+    const job = { id, spec_id, deployed_backend: null, config_snapshot: '{"sensitive":true}' };
+    expect(await findFormerSecrets(context, job as never)).toEqual([]);
+    return work;
+  };
+  const sealed = (bytes: number) =>
+    JSON.stringify({ variables: { a: { sealed: "x".repeat(bytes), sensitive: true } } });
+
+  test("so many of them are read", async () => {
+    expect((await claimed(sealed(10), 70)).rows).toBeLessThanOrEqual(50);
+  });
+  test("of large ones, so many bytes are read", async () => {
+    // Each has a row of its own, and one of the job.
+    expect((await claimed(sealed(mebibyte), many(12, 40))).rows).toBeLessThanOrEqual(2 * 9);
+  });
+});
+
+test("events × rules: a transaction has the deliveries of so many events", async () => {
+  const { store } = plane.context;
+  const owner = await addOwner(store);
+  for (let count = 0; count < rulesLimit; count += 1)
+    await addRows(store, "notification_rules", {
+      id: uuid(),
+      owner_id: owner.id,
+      name: `rule ${count}`,
+      kind: "email",
+      events: '["job.*"]',
+      zone_id: null,
+      spec_id: null,
+      stalled_minutes: 60,
+      enabled: 1,
+      host: null,
+      // Nothing is sent.
+      addresses: "[]",
+      secrets: "{}",
+      error: null,
+      error_since: null,
+      created_at: 1,
+      updated_at: 1,
+    });
+  const events = many(50, 1000);
+  const found: number[] = [];
+  const watch = (tx: Queries): Queries => ({
+    sql: tx.sql,
+    first: (statement, params) => tx.first(statement, params),
+    run: (statement, params) => tx.run(statement, params),
+    all: async (statement, params) => {
+      const rows = await tx.all(statement, params);
+      if (rows.some((row) => "event_id" in (row as object))) found.push(rows.length);
+      return rows;
+    },
+  });
+  const write: Store["write"] = (body) => store.write((tx) => body(watch(tx)));
+  const row = {
+    owner_id: owner.id,
+    sequence: null,
+    type: "job.succeeded",
+    zone_id: null,
+    zone_name: null,
+    spec_id: null,
+    spec_name: null,
+    job_id: null,
+    job: null,
+    actor: null,
+    about: null,
+    description: null,
+    data: "{}",
+    rule_id: null,
+    once: null,
+    created_at: plane.context.now(),
+  };
+  const ids = Array.from({ length: events }, () => uuid());
+  await addRows(store, "events", ...ids.map((event_id) => ({ ...row, event_id })));
+  const watched = { read: store.read, write } as Store;
+  await spreadEvents({ store: watched, now: plane.context.now });
+  expect(Math.max(0, ...found)).toBeLessThanOrEqual(20);
+  // The server's own round may have taken some.
+  expect(await readRows(plane, "deliveries", { owner_id: owner.id })).toHaveLength(
+    events * rulesLimit,
+  );
+  await setRows(plane, "notification_rules", { enabled: 0 }, { owner_id: owner.id });
+});
+
+test("zones × configurations: a page of zones counts them in one statement", async () => {
+  const { store } = plane.context;
+  const owner = await addOwner(store);
+  const zones = [owner.zone];
+  for (let count = 0; count < 50; count += 1) {
+    const zone = {
+      id: uuid(),
+      owner_id: owner.id,
+      name: `z${count}`,
+      created_at: 1,
+      updated_at: 1,
+    };
+    await addRows(store, "zones", zone);
+    zones.push(zone.id);
+  }
+  for (let count = 0; count < many(200, 10_000); count += 1)
+    await addSpec(store, { id: owner.id, zone: zones[count % zones.length]! });
+  const { context, work } = counted(plane.context);
+  const counts = await countSpecsByStatus(context.store.read, owner.id, zones);
+  expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(many(200, 10_000));
+  expect(work).toEqual({ statements: 1, rows: zones.length });
+});
+
+describe("configurations × versions of their states, when a zone moves", () => {
+  const filled = async () => {
+    const { store } = plane.context;
+    const [owner, target] = [await addOwner(store), await addOwner(store)];
+    for (let count = 0; count < many(250, 10_000); count += 1) {
+      const spec_id = await addSpec(store, owner);
+      for (let version = 0; version < many(3, 100); version += 1)
+        await addState(store, { spec_id, blob: uuid(), size_bytes: 7 });
+    }
+    const state_bytes = many(250, 10_000) * many(3, 100) * 7;
+    await setRows(plane, "zones", { name: "moves" }, { id: owner.zone });
+    return { owner, target, state_bytes };
+  };
+
+  test("they are added up in pages, before the transaction", async () => {
+    const { owner, state_bytes } = await filled();
+    const { context, work } = counted(plane.context);
+    const move = { zone: owner.zone, from: owner.id };
+    expect((await measureStates(context, move)).bytes).toBe(state_bytes);
+    expect(work.statements).toBeLessThanOrEqual(1 + 2 * (1 + many(250, 10_000) / 200));
+    expect(work.rows).toBeLessThanOrEqual(2 * many(250, 10_000));
+  });
+
+  test("a version that is stored meanwhile makes the move add up again", async () => {
+    const { owner, target, state_bytes } = await filled();
+    const { context } = plane;
+    const move = { zone: owner.zone, from: owner.id };
+    const states = await measureStates(context, move);
+    const spec_id = await addSpec(context.store, owner);
+    await addState(context.store, { spec_id, blob: uuid(), size_bytes: 5 });
+    const to = { space_id: target.id, slug: "to", role: "admin" } as const;
+    const zone = { id: owner.zone, name: "moves" };
+    const caller = { ...callerOf(owner), spaces: [to] as never };
+    await expect(
+      context.store.write((tx) => moveZone(context, tx, caller, zone, to as never, states)),
+    ).rejects.toThrow(StatesChangedError);
+    expect((await measureStates(context, move)).bytes).toBe(state_bytes + 5);
   });
 });

@@ -113,7 +113,6 @@ const pageSize = 200;
  */
 export async function endStale(context: Context, stop?: AbortSignal): Promise<number> {
   const { read } = context.store;
-  const known = new Drafts();
   let ended = 0;
   let after = "";
   while (!stop?.aborted) {
@@ -122,6 +121,8 @@ export async function endStale(context: Context, stop?: AbortSignal): Promise<nu
       const { id } = deployment;
       after = id;
       await nextTurn();
+      // Of one deployment: a thousand definitions of megabytes do not fit into memory.
+      const known = new Drafts();
       try {
         if (!isStale(await findFault(context, read, deployment, known))) continue;
         await writeJobs(context, async (tx, afterCommit) => {

@@ -1,14 +1,19 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
+import { listSpecIdsOfZone } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import {
   findAttached,
   findBusyJob,
   findLockedName,
   findTakenName,
-  measureZone,
+  countConfigurations,
+  findStatesMark,
   moveZone as moveRows,
+  sumStates,
+  type ZoneMove,
 } from "../../store/zones/moves.ts";
 import { person, record } from "../audit/audit.ts";
 import type { Space, UserCaller } from "../callers.ts";
@@ -28,13 +33,46 @@ export function targetSpace({ spaces }: UserCaller, team: string | null): Space 
   );
 }
 
-/** The audit log stays where it is; both spaces get an entry. */
+/** What the states of a zone have, and when that was so. */
+interface MeasuredStates {
+  readonly bytes: number;
+  readonly mark: string;
+}
+
+/** So many versions are read at once: 100 of each state are kept. */
+const specsPerPage = 200;
+
+/** Before the transaction of a move: a million versions take seconds. */
+export async function measureStates(
+  { store: { read } }: Pick<Context, "store">,
+  move: Omit<ZoneMove, "to">,
+): Promise<MeasuredStates> {
+  const mark = await findStatesMark(read, move);
+  let [bytes, after]: [number, string | undefined] = [0, undefined];
+  for (;;) {
+    const specs: string[] = await listSpecIdsOfZone(read, move.zone, after, specsPerPage);
+    bytes += await sumStates(read, specs);
+    if (specs.length < specsPerPage) return { bytes, mark };
+    after = specs.at(-1);
+    await nextTurn();
+  }
+}
+
+/** A state of the zone was stored or removed after it was measured. */
+export class StatesChangedError extends RefusalError {
+  constructor() {
+    super("zone_busy", "states of the zone change at the moment: try again in a minute");
+  }
+}
+
+/** The audit log stays where it is; both spaces get an entry. Throws StatesChangedError. */
 export async function moveZone(
   context: Context,
   tx: Queries,
   user: UserCaller,
   zone: { readonly id: string; readonly name: string },
   target: Space,
+  states: MeasuredStates,
 ): Promise<void> {
   const { space_id: from } = user;
   const { space_id: to } = target;
@@ -62,11 +100,11 @@ export async function moveZone(
       "name_taken",
       `the name "${taken}" is taken in the other space: rename one of them first`,
     );
-  const size = await measureZone(tx, zone.id);
-  await checkCount(context, tx, to, "configurations", size.configurations);
+  await checkCount(context, tx, to, "configurations", await countConfigurations(tx, zone.id));
   await checkCount(context, tx, to, "zones");
-  if (size.state_bytes > 0) await checkStateBytes(context, tx, to, size.state_bytes);
-  await moveRows(tx, move, size);
+  if (states.bytes > 0) await checkStateBytes(context, tx, to, states.bytes);
+  if ((await findStatesMark(tx, move)) !== states.mark) throw new StatesChangedError();
+  await moveRows(tx, move, states.bytes);
   const slugOf = (id: string) =>
     user.spaces.find(({ space_id }) => space_id === id)?.slug ?? "personal space";
   const details = { from: slugOf(from), to: slugOf(to) };

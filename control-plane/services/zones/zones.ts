@@ -35,7 +35,7 @@ import type { JsonText } from "../json-text.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { actingIn } from "../teams/spaces.ts";
 import { finishMoves, refuseMoving } from "../storage/zone-moves.ts";
-import { moveZone, targetSpace } from "./moves.ts";
+import { measureStates, moveZone, StatesChangedError, targetSpace } from "./moves.ts";
 import { checkSubjects } from "../identities/subjects.ts";
 
 /** How long the request that moves a zone waits for its jobs. */
@@ -182,19 +182,36 @@ export async function updateZone(
   const owner = user.space_id;
   const { team } = typeof asked === "function" ? {} : asked;
   const target = team === undefined ? undefined : targetSpace(user, team);
-  await context.store.write(async (tx) => {
-    const before = await tx.first(findZone, { id, owner });
-    if (!before) throw notFound("zone");
-    const { name } = typeof asked === "function" ? asked(before) : asked;
-    if (name !== undefined) await renameZone(context, tx, user, { id, name });
-    if (target) await moveZone(context, tx, user, { id, name: name ?? before.name }, target);
-  });
-  if (!target) return user;
+  const change = (states?: Awaited<ReturnType<typeof measureStates>>) =>
+    context.store.write(async (tx) => {
+      const before = await tx.first(findZone, { id, owner });
+      if (!before) throw notFound("zone");
+      const { name } = typeof asked === "function" ? asked(before) : asked;
+      if (name !== undefined) await renameZone(context, tx, user, { id, name });
+      const zone = { id, name: name ?? before.name };
+      if (target && states) await moveZone(context, tx, user, zone, target, states);
+    });
+  if (!target) {
+    await change();
+    return user;
+  }
+  for (let tries = 1; ; tries += 1) {
+    if (!(await context.store.read.first(findZone, { id, owner }))) throw notFound("zone");
+    try {
+      await change(await measureStates(context, { zone: id, from: owner }));
+      break;
+    } catch (error) {
+      if (!(error instanceof StatesChangedError) || tries === moveTries) throw error;
+    }
+  }
   // Mostly all jobs follow in this time. The move is stored, so a failure here is no error: the
   // server's own round does the rest.
   await finishMoves(context, AbortSignal.timeout(followMilliseconds)).catch(() => undefined);
   return actingIn(user, target);
 }
+
+/** How often a move measures the states of its zone, which jobs elsewhere may change meanwhile. */
+const moveTries = 5;
 
 async function renameZone(
   { now }: Context,

@@ -88,21 +88,34 @@ export async function findTakenName(
   return rows[0]?.name;
 }
 
-export interface ZoneSize {
-  readonly configurations: number;
-  readonly state_bytes: number;
+export async function countConfigurations(tx: Queries, zone: string): Promise<number> {
+  const { rows } = await sql<{ count: number | string }>`
+    select count(*) as count from specs where zone_id = ${zone}`.execute(tx.sql);
+  return Number(rows[0]?.count ?? 0);
 }
 
-export async function measureZone(tx: Queries, zone: string): Promise<ZoneSize> {
-  const { rows } = await sql<Record<keyof ZoneSize, number | string>>`
-    select (select count(*) from specs where zone_id = ${zone}) as configurations,
-      (select coalesce(sum(size_bytes), 0) from state_versions
-        where spec_id in (select id from specs where zone_id = ${zone})) as state_bytes`.execute(
-    tx.sql,
-  );
-  const { configurations = 0, state_bytes = 0 } = rows[0] ?? {};
+/** Of all versions of the states of these configurations. */
+export async function sumStates({ sql: db }: Queries, specs: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ bytes: number | string }>`
+    select coalesce(sum(size_bytes), 0) as bytes from state_versions
+    where spec_id in (select value from json_each(${JSON.stringify(specs)}))`.execute(db);
   // PostgreSQL adds up to a number that the driver returns as text.
-  return { configurations: Number(configurations), state_bytes: Number(state_bytes) };
+  return Number(rows[0]?.bytes ?? 0);
+}
+
+/**
+ * Changes with every version of a state that is stored for a configuration of the zone, and with
+ * every one that is removed. Costs one search of an index for each configuration.
+ */
+export async function findStatesMark(
+  { sql: db }: Queries,
+  { zone, from }: Omit<ZoneMove, "to">,
+): Promise<string> {
+  const { rows } = await sql<{ newest: string | null; bytes: number | string | null }>`
+    select (select max((select max(id) from state_versions where spec_id = specs.id))
+        from specs where zone_id = ${zone}) as newest,
+      (select state_bytes from owner_usage where owner_id = ${from}) as bytes`.execute(db);
+  return `${rows[0]?.newest ?? ""} ${rows[0]?.bytes ?? 0}`;
 }
 
 /** The newest job of each configuration of a zone, its last failure and what is deployed. */
@@ -123,7 +136,7 @@ const firstJobs = (zone: string) => sql`
 export async function moveZone(
   tx: Queries,
   { zone, from, to }: ZoneMove,
-  { state_bytes }: ZoneSize,
+  state_bytes: number,
 ): Promise<void> {
   const { rows } = await sql<{ id: string }>`${firstJobs(zone)}`.execute(tx.sql);
   const jobs = JSON.stringify(rows.flatMap(({ id }) => id ?? []));
