@@ -39,10 +39,10 @@ interface MeasuredStates {
   readonly mark: string;
 }
 
-/** So many versions are read at once: 100 of each state are kept. */
+/** Configurations whose versions are added up at a time: those of all take seconds. */
 const specsPerPage = 200;
 
-/** Before the transaction of a move: a million versions take seconds. */
+/** Before the transaction of a move, which all other changes wait for. */
 export async function measureStates(
   { store: { read } }: Pick<Context, "store">,
   move: Omit<ZoneMove, "to">,
