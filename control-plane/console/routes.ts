@@ -27,6 +27,7 @@ import { peoplePages } from "./people/people-routes.ts";
 import { deviceLoginPages, signInPages } from "./people/sign-in-routes.ts";
 import { problemPages } from "./docs/problem-pages.ts";
 import { pullRequestPages } from "./pull-requests/pull-request-routes.ts";
+import { schedulePages } from "./schedules/schedule-routes.ts";
 import { searchPages } from "./search/search-routes.ts";
 import { signedInRoutes } from "./signed-in.ts";
 import { teamPages } from "./teams/team-routes.ts";
@@ -75,6 +76,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     connectionPages(signedIn, context);
     appPages(signedIn, context);
     notificationPages(signedIn, context);
+    schedulePages(signedIn, context);
     pullRequestPages(signedIn, context);
     jobsPages(signedIn, context);
     jobPages(signedIn, context);

@@ -97,6 +97,18 @@ function formatOf(timezone: string): Intl.DateTimeFormat {
   return format;
 }
 
+/** The moment at which a clock of the zone shows a day and a time, such as `2026-12-01T02:00`. */
+export function momentAt(timezone: string, wall: string): number | null {
+  const shown = Date.parse(`${wall}Z`);
+  // Date takes 30 February for 2 March.
+  const exists = !Number.isNaN(shown) && new Date(shown).toISOString().startsWith(wall);
+  return exists ? firstMoment(offsetsOf(timezone), shown) : null;
+}
+
+/** What a clock of the zone shows at a moment, to the minute. */
+export const clockAt = (timezone: string, moment: number): string =>
+  new Date(moment + offsetsOf(timezone)(moment)).toISOString().slice(0, 16);
+
 type Next = (wall: number) => number | null;
 
 /** Longer than a clock is ever set at one moment: Samoa left out a day. */

@@ -1,5 +1,6 @@
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { FailedJob } from "../../../protocol/failed-job.ts";
+import type { Schedule } from "../../../protocol/schedules.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { StateLock } from "../../../protocol/state-versions.ts";
 import { failedApply, jobTypeWords, outputsNote, sentence } from "../../../protocol/words.ts";
@@ -14,9 +15,11 @@ import { html, type Html } from "../page/html.ts";
 import { copyScript } from "../page/secret.ts";
 import { ago, isOpen, statusWord, waiting } from "../page/words.ts";
 import { driftSection } from "./drift-view.ts";
+import { expiryFigure, expiryNotice } from "./expiry-view.ts";
 import { followFigure, openPullRequests } from "./follow-view.ts";
 import { lastFailed } from "./failed-view.ts";
 import { outputs } from "./outputs-view.ts";
+import { schedulesSection } from "../schedules/schedules-page.ts";
 
 export interface ConfigurationOverview {
   readonly configuration: Configuration;
@@ -28,6 +31,8 @@ export interface ConfigurationOverview {
   readonly pulls: readonly PullRequest[];
   /** What differs from what was deployed. */
   readonly drifted: PlanSummary | null;
+  /** Its own, and those of its zone. */
+  readonly schedules: readonly Schedule[];
   readonly now: string;
 }
 
@@ -57,6 +62,9 @@ export const configurationOverview = (model: ConfigurationOverview): Html => {
                   : html`<p><a href="/configurations/${configuration.id}/jobs">All jobs</a></p>`
               }`
       }
+    </div>
+    <div id="schedules" data-live>
+      ${schedulesSection(model.schedules, `configuration:${configuration.id}`, now)}
     </div>`;
 };
 
@@ -83,6 +91,7 @@ const notices = ({ configuration, jobs, lock, now }: ConfigurationOverview): Htm
           ${linkTo(open)} ${open.status === "QUEUED" ? "waits" : "runs"}. ${waiting(open)}
         </p>`
   }
+  ${expiryNotice(configuration, now)}
   ${
     lock === null || lock.held
       ? null
@@ -103,7 +112,8 @@ const failedNotice = (failed: FailedJob, shown: string | null, now: string): Htm
 function standing({ configuration, runs, now }: ConfigurationOverview) {
   const { id, deployed, follow = null } = configuration;
   const [last] = runs;
-  if (last === undefined && deployed === null && follow === null) return null;
+  if (last === undefined && deployed === null && follow === null && !configuration.expires_at)
+    return null;
   return figures(
     [
       deployed === null ? figure("Resources", "None", "Nothing is deployed") : null,
@@ -133,6 +143,7 @@ function standing({ configuration, runs, now }: ConfigurationOverview) {
             `${jobTypeWords(last.job_type, last)}: ${statusWord(last.status).toLowerCase()}`,
           ),
       follow && followFigure(follow),
+      expiryFigure(configuration, now),
     ],
     runs.length < 2 ? null : runChart(runs, now),
   );

@@ -23,6 +23,7 @@ import {
 } from "../../services/states/versions.ts";
 import { listSetsOfConfiguration } from "../../services/variable-sets/attached.ts";
 import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
+import { listSchedules } from "../../services/schedules/schedules.ts";
 import { getZoneName } from "../../services/zones/zones.ts";
 import { ruleIn } from "../approvals/rule-view.ts";
 import { jobsOfOne } from "../jobs/job-table.ts";
@@ -38,6 +39,7 @@ import {
 } from "./configuration-page.ts";
 import { configurationSettings } from "./configuration-settings.ts";
 import { entriesForms } from "./entries-routes.ts";
+import { expiryIn, seenExpiry } from "./expiry-view.ts";
 import { followIn, writtenOf } from "./follow-view.ts";
 import { entriesView, entryKinds } from "./entries-view.ts";
 import type { FormsOf } from "../page/form.ts";
@@ -54,6 +56,7 @@ const mostSets = 1000;
 const mostConnections = 100;
 /** Open pull requests on the overview. */
 const pullsShown = 5;
+const schedulesShown = 10;
 /** How often the tabs are redrawn that jobs change, in seconds. */
 const refresh = 3;
 
@@ -114,12 +117,13 @@ export function configurationPages(pages: SignedIn, context: Context): void {
     const { id, follow = null, drift } = configuration;
     const checked = drift?.status === "drifted" ? drift.job_id : null;
     const open = { configuration: id, state: "open" } as const;
-    const [jobs, runs, lock, pulls, drifted] = await Promise.all([
+    const [jobs, runs, lock, pulls, drifted, schedules] = await Promise.all([
       listJobSummaries(context, caller, { configuration: id, limit: shown }),
       listRuns(context, [id]),
       findStateLock(context, caller, id),
       follow && listPullRequests(context, caller, open, undefined, pullsShown, { digests: false }),
       checked === null ? null : readPlanSummary(context.store.read, checked, Infinity),
+      listSchedules(context, caller, { configuration_id: id }, undefined, schedulesShown),
     ]);
     const now = time(context.now());
     const shownRuns = runs.get(id) ?? [];
@@ -130,6 +134,7 @@ export function configurationPages(pages: SignedIn, context: Context): void {
       lock,
       pulls: pulls ?? [],
       drifted,
+      schedules,
       now,
     });
   });
@@ -211,7 +216,8 @@ export function configurationPages(pages: SignedIn, context: Context): void {
         id === null ? null : getCloudIdentity(context, caller, id),
         listConnections(context, caller, undefined, mostConnections),
       ]);
-      return configurationSettings({ configuration, identity, connections }, forms);
+      const now = time(context.now());
+      return configurationSettings({ configuration, identity, connections, now }, forms);
     },
     {},
   )
@@ -226,6 +232,15 @@ export function configurationPages(pages: SignedIn, context: Context): void {
           return isDeepStrictEqual(change.approval, now.approval) ? {} : change;
         });
         return `/configurations/${id}/settings#approvals`;
+      },
+    })
+    .form("expiry", "updateConfiguration", {
+      path: "/expiry",
+      seen: seenExpiry,
+      input: (form) => ({ expires_at: expiryIn(form) }),
+      submit: async ({ caller, thing: { id }, input }) => {
+        await updateConfiguration(context, caller, id, input);
+        return `/configurations/${id}/settings#expiry`;
       },
     })
     .form("follow", "updateConfiguration", {

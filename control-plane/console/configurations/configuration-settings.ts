@@ -10,6 +10,7 @@ import { html, type Html } from "../page/html.ts";
 import { clock, lengthOfTime } from "../page/words.ts";
 import { destroySection } from "./configuration-actions.ts";
 import { engineInWords } from "./configuration-page.ts";
+import { expirySection } from "./expiry-view.ts";
 import { followSection } from "./follow-view.ts";
 import { sourceView } from "./source-view.ts";
 
@@ -17,10 +18,11 @@ interface SettingsViewModel {
   readonly configuration: Configuration;
   readonly identity: CloudIdentity | null;
   readonly connections: readonly Connection[];
+  readonly now: string;
 }
 
 export const configurationSettings = (
-  { configuration, identity, connections }: SettingsViewModel,
+  { configuration, identity, connections, now }: SettingsViewModel,
   forms: FormsOf,
 ): Html =>
   html`<section class="settings" aria-label="Settings">
@@ -32,6 +34,7 @@ export const configurationSettings = (
       </p>
     </section>
     ${followSection(configuration, connections, forms)} ${ruleSection(configuration, forms)}
+    ${expirySection(configuration, forms, now)}
     <div class="danger-zone">
       ${destroySection(configuration, forms("destroy"))}
       <section aria-labelledby="delete-title">

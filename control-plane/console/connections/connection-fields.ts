@@ -1,6 +1,6 @@
 /** The fields of a connection. Only those of the chosen kind show; the style sheet does that. */
 import { pollSeconds, type ConnectionKind } from "../../../protocol/connections.ts";
-import { columns, line, lines } from "../page/fields.ts";
+import { columns, line, lines, radios } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { connectionKinds, hostWords } from "./host-words.ts";
@@ -23,32 +23,19 @@ export const nameField = (form: Form): Html =>
   line(form, { name: "name", label: "Name", required: true, placeholder: "github" });
 
 export const kindFields = (form: Form): Html =>
-  html`<fieldset class="hosts">
-      <legend>Code host</legend>
-      ${connectionKinds.map(
-        (kind) =>
-          html`<label
-            ><input
-              type="radio"
-              name="kind"
-              value="${kind}"
-              autocomplete="off"
-              ${form.text("kind") === kind ? html`checked` : null}
-            />
-            ${hostWords[kind].name}</label
-          >`,
-      )}
-    </fieldset>
-    ${connectionKinds.map(
-      (kind) =>
-        html`<div class="needed" data-for="${kind}">
-          <p>${hostWords[kind].credential}</p>
-          <p>
-            It needs:
-            ${hostWords[kind].permissions.map((permission) => html`<code>${permission}</code> `)}
-          </p>
-        </div>`,
-    )}`;
+  radios(
+    form,
+    { name: "kind", label: "Code host" },
+    connectionKinds.map((kind) => [
+      kind,
+      hostWords[kind].name,
+      html`<p>${hostWords[kind].credential}</p>
+        <p>
+          It needs:
+          ${hostWords[kind].permissions.map((permission) => html`<code>${permission}</code> `)}
+        </p>`,
+    ]),
+  );
 
 /** Of a server of one's own. */
 export const addressField = (form: Form): Html =>

@@ -1,7 +1,7 @@
 /** The fields of a notification rule. Only those of the chosen kind show; the style sheet does that. */
 import { happenings } from "../../../protocol/happenings.ts";
 import { stalledMinutes, type NotificationKind } from "../../../protocol/notifications.ts";
-import { columns, choice, line, lines } from "../page/fields.ts";
+import { columns, choice, line, lines, radios } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { kindWords, notificationKinds } from "./kind-words.ts";
@@ -24,25 +24,15 @@ export const nameField = (form: Form): Html =>
   line(form, { name: "name", label: "Name", required: true, placeholder: "on call" });
 
 export const kindFields = (form: Form): Html =>
-  html`<fieldset class="hosts">
-      <legend>Send to</legend>
-      ${notificationKinds.map(
-        (kind) =>
-          html`<label
-            ><input
-              type="radio"
-              name="kind"
-              value="${kind}"
-              autocomplete="off"
-              ${form.text("kind") === kind ? html`checked` : null}
-            />
-            ${kindWords[kind].name}</label
-          >`,
-      )}
-    </fieldset>
-    ${notificationKinds.map(
-      (kind) => html`<div class="needed" data-for="${kind}"><p>${kindWords[kind].text}</p></div>`,
-    )}`;
+  radios(
+    form,
+    { name: "kind", label: "Send to" },
+    notificationKinds.map((kind) => [
+      kind,
+      kindWords[kind].name,
+      html`<p>${kindWords[kind].text}</p>`,
+    ]),
+  );
 
 /** `kind`: of a rule that is changed; a new one may have any. */
 export const destinationFields = (form: Form, kind: NotificationKind | null): Html => {

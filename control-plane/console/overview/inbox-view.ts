@@ -17,12 +17,13 @@ import type {
 } from "../../services/configurations/attention.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import type { BrokenConnection } from "../../services/connections/attention.ts";
+import type { EndingConfiguration, SkippedSchedule } from "../../services/schedules/attention.ts";
 import type { FailingRule } from "../../services/notifications/attention.ts";
 import { lastFailed } from "../configurations/failed-view.ts";
 import { linkTo, nameOf } from "../jobs/job-table.ts";
 import { html, type Html } from "../page/html.ts";
 import { icon, type IconName } from "../page/icons.ts";
-import { ago, between, waiting } from "../page/words.ts";
+import { ago, between, until, waiting } from "../page/words.ts";
 
 export interface Inbox {
   /** What the reader can approve, and their own that others must approve, in all their spaces. */
@@ -32,6 +33,9 @@ export interface Inbox {
   readonly warned: readonly WarnedConfiguration[];
   readonly drifted: readonly DriftedConfiguration[];
   readonly locked: readonly LockedConfiguration[];
+  /** Whose resources will be destroyed within a day. */
+  readonly ending: readonly EndingConfiguration[];
+  readonly skipped: readonly SkippedSchedule[];
   readonly broken: readonly BrokenConnection[];
   /** Rules whose notifications do not arrive. */
   readonly silent: readonly FailingRule[];
@@ -54,7 +58,19 @@ const isStuck = ({ waiting_reason: reason, needs_approval, is_behind }: JobSumma
 
 /** What waits for the reader, failed, is locked, is broken, is stuck or is offline. */
 export const itemsOf = (
-  { forCaller, failed, warned, drifted, locked, broken, silent, queued, workers }: Inbox,
+  {
+    forCaller,
+    failed,
+    warned,
+    drifted,
+    locked,
+    ending,
+    skipped,
+    broken,
+    silent,
+    queued,
+    workers,
+  }: Inbox,
   now: string,
 ): Html[] => [
   ...forCaller.jobs.map((job) =>
@@ -98,6 +114,29 @@ export const itemsOf = (
       html`<a href="/configurations/${id}"><strong>${name}</strong></a> Its state has been locked
         for ${between(locked_at, now)}: its jobs wait until it is unlocked.`,
       ["Unlock", `/configurations/${id}/state`],
+    ),
+  ),
+  ...ending.map(({ id, name, at, reason }) =>
+    item(
+      reason === null ? "WARNING" : "FAILED",
+      "clock",
+      html`<a href="/configurations/${id}"><strong>${name}</strong></a> ${
+          reason === null
+            ? html`It expires: what is deployed will be destroyed ${until(at, now)}.`
+            : html`It expired ${ago(at, now)}, but nothing was destroyed.<span class="soft clamp"
+                  >${reason}</span
+                >`
+        }`,
+      ["Change when", `/configurations/${id}/settings#expiry`],
+    ),
+  ),
+  ...skipped.map(({ id, name, at, reason }) =>
+    item(
+      "WARNING",
+      "calendar-clock",
+      html`<a href="/schedules/${id}"><strong>${name}</strong></a> The schedule skipped its run
+        ${ago(at, now)}.<span class="soft clamp">${reason}</span>`,
+      ["Open the schedule", `/schedules/${id}`],
     ),
   ),
   ...broken.map(({ id, name, message, since }) =>

@@ -10,6 +10,10 @@ import {
 } from "../../services/configurations/attention.ts";
 import { listBrokenConnections } from "../../services/connections/attention.ts";
 import { listFailingRules } from "../../services/notifications/attention.ts";
+import {
+  listEndingConfigurations,
+  listSkippedSchedules,
+} from "../../services/schedules/attention.ts";
 import { listTiles } from "../../services/configurations/tiles.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
 import { findLastLine, findSteps } from "../../services/logs/progress.ts";
@@ -42,6 +46,8 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       warned,
       drifted,
       locked,
+      ending,
+      skipped,
       broken,
       silent,
       workers,
@@ -56,6 +62,8 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       listWarnedConfigurations(context, caller, inboxLimit),
       listDriftedConfigurations(context, caller, inboxLimit),
       listLockedConfigurations(context, caller, inboxLimit),
+      listEndingConfigurations(context, caller, inboxLimit),
+      listSkippedSchedules(context, caller, inboxLimit),
       listBrokenConnections(context, caller, inboxLimit),
       listFailingRules(context, caller, inboxLimit),
       listWorkers(context, caller, undefined, searched),
@@ -74,6 +82,8 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       warned,
       drifted,
       locked,
+      ending,
+      skipped,
       broken,
       silent,
       workers,

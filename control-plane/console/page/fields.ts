@@ -12,22 +12,34 @@ interface Field {
 
 export const line = (
   form: Form,
-  field: Field & { placeholder?: string; numeric?: boolean; required?: boolean; secret?: boolean },
+  field: Field & {
+    placeholder?: string;
+    numeric?: boolean;
+    required?: boolean;
+    secret?: boolean;
+    /** Of a day and a time of the clock. */
+    moment?: boolean;
+    /** Values that a browser offers; others are taken too. */
+    offered?: readonly string[];
+  },
 ): Html =>
   around(
     form,
     field,
     html`<input
-      ${named(form, field)}
-      ${field.numeric ? html`inputmode="numeric"` : null}
-      ${field.secret ? html`type="password"` : null}
-      value="${form.text(field.name)}"
-      ${field.placeholder === undefined ? null : html`placeholder="${field.placeholder}"`}
-      ${field.required ? html`required` : null}
-      autocomplete="off"
-      autocapitalize="none"
-      spellcheck="false"
-    />`,
+        ${named(form, field)}
+        ${field.numeric ? html`inputmode="numeric"` : null}
+        ${field.secret ? html`type="password"` : null}
+        ${field.moment ? html`type="datetime-local" min="2000-01-01T00:00" max="9999-12-31T23:59"` : null}
+        value="${form.text(field.name)}"
+        ${field.placeholder === undefined ? null : html`placeholder="${field.placeholder}"`}
+        ${field.required ? html`required` : null}
+        ${field.offered ? html`list="${idOf(form, field)}-offered"` : null}
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck="false"
+      />
+      ${field.offered && html`<datalist id="${idOf(form, field)}-offered">${field.offered.map((one) => html`<option value="${one}"></option>`)}</datalist>`}`,
   );
 
 export const lines = (
@@ -71,6 +83,30 @@ export function choice(
     </select>`,
   );
 }
+
+/** One of a few, all of them seen. `more`: what is shown of each while it is chosen. */
+export const radios = (
+  form: Form,
+  { name, label }: Pick<Field, "name" | "label">,
+  options: readonly (readonly [value: string, name: string, more?: Html])[],
+): Html =>
+  html`<fieldset class="radios">
+      <legend>${label}</legend>
+      ${options.map(
+        ([value, words]) =>
+          html`<label
+            ><input
+              type="radio"
+              name="${name}"
+              value="${value}"
+              autocomplete="off"
+              ${form.text(name) === value ? html`checked` : null}
+            />
+            ${words}</label
+          >`,
+      )}
+    </fieldset>
+    ${options.map(([value, , more]) => more && html`<div class="needed" data-for="${value}">${more}</div>`)}`;
 
 export const tick = (form: Form, name: string, label: Html | string): Html =>
   html`<label class="tick"

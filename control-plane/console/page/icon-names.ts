@@ -5,6 +5,7 @@ export const iconNames = [
   "box",
   "braces",
   "cable",
+  "calendar-clock",
   "check",
   "chevron-down",
   "chevrons-up-down",

@@ -10,7 +10,7 @@ export const teamOf = ({ spaces, space_id }: UserCaller): string | null =>
 
 /** Pages whose address names no thing: `?team=` says whose things they show. */
 const withoutId =
-  /^\/(?:teams|(?:zones|jobs|workers|identities|variable-sets|connections|pull-requests|audit|settings|search)(?:\/[a-z-]+)*)?(?=[?#]|$)/;
+  /^\/(?:teams|(?:zones|jobs|workers|identities|variable-sets|connections|notifications|schedules|pull-requests|audit|settings|search)(?:\/[a-z-]+)*)?(?=[?#]|$)/;
 
 /** The address of such a page for a team; any other address unchanged. */
 export function inTeam(address: string, team: string | null): string {

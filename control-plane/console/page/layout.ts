@@ -29,6 +29,7 @@ const entries = [
   ["/", "Overview", "layout-dashboard"],
   ["/zones", "Zones", "layers"],
   ["/jobs", "Jobs", "list-checks"],
+  ["/schedules", "Schedules", "calendar-clock"],
   ["/pull-requests", "Pull requests", "git-pull-request"],
   ["/workers", "Workers", "server"],
   ["/identities", "Identities", "key-round"],

@@ -14,6 +14,10 @@ export const clock = (time: string): Html =>
 export const ago = (time: string, now: string): Html =>
   html`<time datetime="${time}" title="${plainTime(time)}">${age(time, now)} ago</time>`;
 
+/** Formats the time that is left until then, such as `in 5 min`. */
+export const until = (time: string, now: string): Html =>
+  html`<time datetime="${time}" title="${plainTime(time)}">in ${age(now, time)}</time>`;
+
 /** Formats the time since then, such as `12 s`, with the exact time as a tooltip. */
 export const sinceThen = (time: string, now: string): Html =>
   html`<time datetime="${time}" title="${plainTime(time)}" data-duration>${age(time, now)}</time>`;

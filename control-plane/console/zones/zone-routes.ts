@@ -8,6 +8,7 @@ import {
   deleteZone,
   updateZone,
 } from "../../services/zones/zones.ts";
+import { listSchedules } from "../../services/schedules/schedules.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
 import type { Form } from "../page/form.ts";
 import { idIn, readList } from "../page/list.ts";
@@ -21,6 +22,7 @@ import { time } from "../../domain/moments.ts";
 const shown = 100;
 /** Fewer, because each has a strip of its last runs. */
 const configurationsShown = 50;
+const schedulesShown = 10;
 /** Variable sets that can be chosen. */
 const mostSets = 1000;
 
@@ -59,6 +61,13 @@ export function zonePages(pages: SignedIn, context: Context): void {
             ...(await listSetsOfZone(context, caller, zone.id)),
             all: await listVariableSetNames(context, caller, mostSets),
           },
+          schedules: await listSchedules(
+            context,
+            caller,
+            { zone_id: zone.id },
+            undefined,
+            schedulesShown,
+          ),
           spaces: caller.spaces.filter(
             ({ space_id, role }) => role === "admin" && space_id !== caller.space_id,
           ),

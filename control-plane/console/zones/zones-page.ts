@@ -1,3 +1,4 @@
+import type { Schedule } from "../../../protocol/schedules.ts";
 import { failedApply, isChanging } from "../../../protocol/words.ts";
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
@@ -16,6 +17,7 @@ import { sourceInWords } from "../configurations/source-view.ts";
 import { deleteSection, row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { badge, clock, statusWord } from "../page/words.ts";
+import { schedulesSection } from "../schedules/schedules-page.ts";
 import { attachedSets, type SetsViewModel } from "../variable-sets/attached-view.ts";
 
 export const zonesPage = ({ items: zones, next }: ListPage<ZoneSummary>, form: Form): Html =>
@@ -84,13 +86,22 @@ export interface ZoneViewModel {
   readonly configurations: ListPage<ConfigurationSummary>;
   readonly runs: Runs;
   readonly sets: SetsViewModel;
+  readonly schedules: readonly Schedule[];
   /** The other spaces of which the reader is an admin. */
   readonly spaces: readonly Space[];
   readonly now: string;
 }
 
 export const zonePage = (
-  { zone, configurations: { items: configurations, next }, runs, sets, spaces, now }: ZoneViewModel,
+  {
+    zone,
+    configurations: { items: configurations, next },
+    runs,
+    sets,
+    schedules,
+    spaces,
+    now,
+  }: ZoneViewModel,
   forms: FormsOf,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
@@ -112,6 +123,7 @@ export const zonePage = (
     </div>
     ${olderLink(`/zones/${zone.id}`, next, "configurations")}
     ${attachedSets(`/zones/${zone.id}`, sets, forms("sets"))}
+    <div id="schedules" data-live>${schedulesSection(schedules, `zone:${zone.id}`, now)}</div>
     <div class="rare">
       ${renameSection(`/zones/${zone.id}`, zone.name, forms("rename", { name: zone.name }))}
       ${spaces.length === 0 ? null : moveSection(zone, spaces, forms("move"))}

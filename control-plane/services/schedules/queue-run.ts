@@ -113,7 +113,7 @@ export async function delayRun({ store, now }: Context, run: RunRow): Promise<vo
 
 async function nextOf(
   read: Queries,
-  { kind, enabled }: ScheduleRow,
+  { kind, enabled, zone_id }: ScheduleRow,
   { plan_job_id, queue_class }: RunRow,
   spec: SpecRow,
 ): Promise<Next> {
@@ -129,10 +129,13 @@ async function nextOf(
   if (kind === "plan") return { input: { job_type: "PLAN", configuration_id } };
   const destroy = kind === "destroy";
   const isNeeded = destroy || kind === "drift";
-  if (isNeeded && (await isNothingDeployed(read, spec)))
+  if (isNeeded && (await isNothingDeployed(read, spec))) {
+    // Of a zone, a configuration that is not deployed is nothing to tell of.
+    if (zone_id !== null) return {};
     return {
       skipped: `nothing of the configuration is deployed, so there is nothing to ${destroy ? "destroy" : "check"}`,
     };
+  }
   if (kind === "drift") return { input: driftCheckOf(configuration_id) };
   if (spec.approval_when !== null)
     return {

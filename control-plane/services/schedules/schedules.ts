@@ -76,7 +76,7 @@ export async function createSchedule(
   return viewSchedule(row);
 }
 
-interface ScheduleFilter {
+export interface ScheduleFilter {
   /** Also by the schedules of its zone. */
   readonly configuration_id?: string | undefined;
   readonly zone_id?: string | undefined;
@@ -94,6 +94,31 @@ export async function listSchedules(
   if (configuration_id !== undefined && !spec) return [];
   const target = { ...(spec ? { spec: { id: spec.id, zone: spec.zone_id } } : {}), zone: zone_id };
   return (await listRows(read, owner, target, before, limit)).map(viewSchedule);
+}
+
+/** How many of its next times a form shows. */
+const timesShown = 5;
+
+/** When a schedule with these fields comes next, before it is spread. Throws 400. */
+export function nextTimes(
+  { now }: Pick<Context, "now">,
+  {
+    starts_at,
+    ends_at,
+    ...fields
+  }: Pick<CreateSchedule, "cron" | "timezone" | "starts_at" | "ends_at">,
+): string[] {
+  const times = {
+    ...fields,
+    starts_at: momentOf("body.starts_at", starts_at ?? undefined) ?? null,
+    ends_at: momentOf("body.ends_at", ends_at ?? undefined) ?? null,
+  };
+  const found: number[] = [];
+  for (let at: number | null = now(); found.length < timesShown; found.push(at)) {
+    at = nextMoment(times, at);
+    if (at === null) break;
+  }
+  return found.map(time);
 }
 
 export async function getSchedule(

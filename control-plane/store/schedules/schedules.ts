@@ -1,8 +1,9 @@
 /** SQL of schedules: what people make and change. */
+import type { Kysely } from "kysely";
 import type { Queries } from "../db.ts";
 import { schedulesBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
-import type { Row } from "../tables.ts";
+import type { Row, Tables } from "../tables.ts";
 
 export type ScheduleRow = Row<"schedules">;
 
@@ -59,6 +60,61 @@ export function listSchedules(
   if (before !== undefined) query = query.where("id", "<", before);
   return query.orderBy("id", "desc").limit(limit).execute();
 }
+
+/**
+ * Those of a space whose last run was skipped. That there was nothing to check or to destroy is
+ * nothing that needs a person.
+ */
+export const findSkippedSchedules = statement<
+  { owner: string; limit: number },
+  Pick<ScheduleRow, "id" | "name" | "last_at" | "last_skipped">
+>((db, { owner, limit }) =>
+  db
+    .selectFrom(schedulesBy("schedules_owner"))
+    .leftJoin("specs", "specs.id", "schedules.spec_id")
+    .select(["schedules.id", "schedules.name", "last_at", "last_skipped"])
+    .where("schedules.owner_id", "=", owner)
+    .where("cron", "is not", null)
+    .where("enabled", "=", 1)
+    .where("last_skipped", "is not", null)
+    .where(({ eb, or }) =>
+      or([
+        eb("schedules.spec_id", "is", null),
+        eb("kind", "in", ["plan", "deploy"]),
+        eb("specs.status", "not in", ["NEW", "DESTROYED"]),
+      ]),
+    )
+    .orderBy("last_at", "desc")
+    .limit(limit),
+);
+
+type EndRow = { id: string; name: string } & Pick<
+  ScheduleRow,
+  "moment" | "last_at" | "last_skipped"
+>;
+
+/** The ends of configurations of a space that may have something deployed. */
+const ends = (db: Kysely<Tables>, owner: string, limit: number) =>
+  db
+    .selectFrom(schedulesBy("schedules_ends"))
+    .innerJoin("specs", "specs.id", "schedules.spec_id")
+    .select(["specs.id", "specs.name", "moment", "last_at", "last_skipped"])
+    .where("schedules.owner_id", "=", owner)
+    .where("cron", "is", null)
+    .where("specs.status", "not in", ["NEW", "DESTROYED"])
+    .limit(limit);
+
+/** Those that come until then, the first one first. */
+export const findComingEnds = statement<{ owner: string; until: number; limit: number }, EndRow>(
+  (db, { owner, until, limit }) =>
+    ends(db, owner, limit).where("moment", "<=", until).orderBy("moment"),
+);
+
+/** Those that have come and destroyed nothing. */
+export const findFailedEnds = statement<{ owner: string; limit: number }, EndRow>(
+  (db, { owner, limit }) =>
+    ends(db, owner, limit).where("moment", "is", null).where("last_skipped", "is not", null),
+);
 
 export async function insertSchedule({ sql }: Queries, row: ScheduleRow): Promise<void> {
   await sql.insertInto("schedules").values(row).execute();

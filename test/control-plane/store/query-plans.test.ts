@@ -35,6 +35,7 @@ import {
   listDrifted,
   listSpecIdsByDrift,
 } from "../../../control-plane/store/configurations/drift.ts";
+import { listSchedules } from "../../../control-plane/store/schedules/schedules.ts";
 import { listZones } from "../../../control-plane/store/zones/zones.ts";
 import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
 import { listAccessTokens } from "../../../control-plane/store/people/access-tokens.ts";
@@ -194,6 +195,12 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     ],
     ["drifted configurations", (read) => listDrifted(read, "o", 10)],
     ["configurations by drift", (read) => listSpecIdsByDrift(read, "o", "drifted", "1", 10)],
+    ["schedules", (read) => listSchedules(read, "o", {}, "1", 10)],
+    [
+      "schedules of a configuration",
+      (read) => listSchedules(read, "o", { spec: { id: "s", zone: "z" } }, "1", 10),
+    ],
+    ["schedules of a zone", (read) => listSchedules(read, "o", { zone: "z" }, "1", 10)],
     ["failed configurations", (read) => listFailedSpecs(read, "o", 10)],
     ["configurations with failed checks", (read) => listWarnedSpecs(read, "o", 10)],
     ["users of an identity", (read) => listUsersOfIdentity(read, "i", 10)],

@@ -17,6 +17,8 @@ export const pagesOf = (
   "connection-new": "/connections/new",
   notifications: "/notifications",
   "notification-new": "/notifications/new",
+  schedules: "/schedules",
+  "schedule-new": "/schedules/new",
   "pull-requests": "/pull-requests",
   jobs: "/jobs",
   ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),

@@ -16,6 +16,7 @@ import { addJob, addRows } from "../plane/rows.ts";
 import type { SampleUser } from "../plane/sample-data.ts";
 import { addSampleChanges } from "./sample-changes.ts";
 import { addSampleNotifications } from "./sample-notifications.ts";
+import { addSampleSchedules } from "./sample-schedules.ts";
 import { addMember, addTeamSpec, callsWithin } from "../people/teams.ts";
 
 /** Creates them and returns name and path of each page. */
@@ -112,7 +113,10 @@ export async function addSamplePages(
   await nameWorkers(plane, client);
   const changes = await addSampleChanges(plane, fixture, { spec: id, name: "payments" });
   const notifications = await addSampleNotifications(plane, fixture);
+  const place = { zone: fixture.owner.zone, spec: runs };
+  const schedules = await addSampleSchedules(plane, fixture, place);
   return {
+    ...schedules,
     ...notifications,
     zones: "/zones",
     zone: `/zones/${fixture.owner.zone}`,

@@ -268,7 +268,7 @@ test("a destruction that planned by itself shows how many resources it destroyed
   await fixture.end(job, "SUCCESS");
   expect((await fixture.read(job)).changes).toMatchObject({ create: 0, delete: 2 });
   expect(words(await page(`/configurations/${configuration_id}`))).toMatch(
-    /DESTROY Succeeded .* −2 $/,
+    /DESTROY Succeeded .* −2 Schedules /,
   );
   expect(words(await page(`/jobs/${job}`))).toContain("− 2 destroyed");
 });

@@ -265,6 +265,27 @@ it("destroys without a rule by a DESTROY, and skips what was never deployed", as
   expect(last?.skipped).toContain("there is nothing to destroy");
 });
 
+it("leaves out what is not deployed of a zone, without a word", async ({ client, owner }) => {
+  await listen(owner);
+  const { store } = plane.context;
+  const deployed = await addSpec(store, owner);
+  await addSpec(store, owner);
+  await addDeployed(owner, deployed);
+  await setRows(plane, "specs", { status: "DEPLOYED" }, { id: deployed });
+  const clock = steppedClock(plane, "2027-01-01T02:00:00Z");
+  const { id } = await schedule(client, { zone_id: owner.zone, kind: "destroy" });
+  await clock.round();
+  expect(await readRows(plane, "jobs", { schedule_id: id })).toMatchObject([
+    { spec_id: deployed, job_type: "DESTROY" },
+  ]);
+  const { last } = await client.call("getSchedule", { params: { id } });
+  expect(last).toMatchObject({ job_id: expect.any(String) });
+  expect(last).not.toHaveProperty("skipped");
+  expect(await readRows(plane, "events", { owner_id: owner.id, type: "schedule.skipped" })).toEqual(
+    [],
+  );
+});
+
 it("leaves alone what has left the zone since the run began", async ({ client, owner }) => {
   const [stays, leaves] = [
     await addSpec(plane.context.store, owner),

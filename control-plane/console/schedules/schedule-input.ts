@@ -1,0 +1,48 @@
+/** From the forms of a schedule to the fields of the API, and back. */
+import type { Schedule } from "../../../protocol/schedules.ts";
+import { clockAt, momentAt } from "../../domain/cron.ts";
+import { invalid } from "../../domain/refusal.ts";
+import { time } from "../../domain/moments.ts";
+import type { Form } from "../page/form.ts";
+import { placeOf } from "./schedule-words.ts";
+
+export function scheduleFrom(form: Form): unknown {
+  const [scope, id = ""] = form.word("place").split(":");
+  // When it comes can be seen before.
+  if (id === "" && !form.isOn("preview"))
+    throw invalid("body.configuration_id", "choose a zone or a configuration");
+  const timezone = form.word("timezone");
+  const minutes = form.word("window_minutes");
+  /** The schema refuses what is no time. */
+  const moment = (name: string): string | null => {
+    const wall = form.word(name);
+    const at = wall === "" ? null : momentAt(timezone, wall);
+    return at === null ? wall || null : time(at);
+  };
+  return {
+    name: form.word("name"),
+    kind: form.text("kind"),
+    zone_id: scope === "zone" ? id : null,
+    configuration_id: scope === "configuration" ? id : null,
+    cron: form.word("cron"),
+    timezone,
+    // The schema refuses what is not a number.
+    window_minutes: minutes === "" ? 0 : /^\d+$/.test(minutes) ? Number(minutes) : minutes,
+    starts_at: moment("starts_at"),
+    ends_at: moment("ends_at"),
+  };
+}
+
+export const fieldsOf = (it: Schedule): Record<string, string> => {
+  const wall = (at: string | null) => (at === null ? "" : clockAt(it.timezone, Date.parse(at)));
+  return {
+    name: it.name,
+    kind: it.kind,
+    place: placeOf(it),
+    cron: it.cron,
+    timezone: it.timezone,
+    window_minutes: it.window_minutes === 0 ? "" : String(it.window_minutes),
+    starts_at: wall(it.starts_at),
+    ends_at: wall(it.ends_at),
+  };
+};
