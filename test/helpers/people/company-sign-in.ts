@@ -9,10 +9,13 @@ import { agedHeaders } from "./sign-in.ts";
 /** WINDLASS_PUBLIC_URL of the plane. Nothing listens there: the test's browser goes on at the plane. */
 export const publicUrl = "http://127.0.0.1:47393";
 const minute = 60_000;
+const noProvider = (): never => {
+  throw new Error("this file has another provider");
+};
 
 export type SignedInHeaders = { readonly cookie: string; readonly origin: string };
 
-export function companySignIn(plane: Plane, provider: () => CompanyProvider) {
+export function companySignIn(plane: Plane, provider: () => CompanyProvider = noProvider) {
   const isIn = async (headers: SignedInHeaders) =>
     (await ask(plane, "GET", "/settings", { headers })).status === 200;
   return {
