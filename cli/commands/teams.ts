@@ -7,6 +7,7 @@ import { roleNames, rolesHelp } from "./roles.ts";
 
 const teamsCode = () => import("../teams/teams.ts");
 const membersCode = () => import("../teams/members.ts");
+const groupsCode = () => import("../teams/groups.ts");
 const team = () => new Argument("<team>", "slug of the team");
 const member = () => new Argument("<member>", "e-mail address or id of the member");
 const role = (description: string) =>
@@ -99,6 +100,7 @@ export function teamsCommand() {
     ],
   );
   teams.addCommand(membersCommand());
+  teams.addCommand(groupsCommand());
   examples(
     teams
       .command("invite")
@@ -174,6 +176,58 @@ function membersCommand() {
     [["windlass teams members remove ada@example.com", "asks for confirmation"]],
   );
   return members;
+}
+
+interface OfProvider {
+  readonly issuer?: string | undefined;
+}
+const issuerOption = [
+  "--issuer <issuer>",
+  "address of the sign-in provider, or its name in the server's settings, such as oidc_2",
+] as const;
+
+function groupsCommand() {
+  const groups = noun(
+    "groups",
+    "groups of a sign-in provider whose people are members of the team",
+  );
+  examples(
+    groups
+      .command("list")
+      .description("list the groups with the roles that they give")
+      .action(action(async (run: Run) => (await groupsCode()).listGroups(run))),
+    [["windlass teams groups list --team platform", "of this team"]],
+  );
+  examples(
+    groups
+      .command("add")
+      .description("admit a group, or change the role that it gives")
+      .argument("<group>", "its name, as the provider writes it")
+      .addOption(role("the role of its people"))
+      .option(...issuerOption)
+      .addHelpText("after", rolesHelp)
+      .action(
+        action(async (run: Run, group: string, options: WithRole & OfProvider) =>
+          (await groupsCode()).addGroup(run, group, options),
+        ),
+      ),
+    [["windlass teams groups add /platform/engineers --role deployer", "at once for all of them"]],
+  );
+  examples(
+    groups
+      .command("remove")
+      .description("remove a group; members who have nothing else leave the team")
+      .argument("<group>", "its name")
+      .option(...issuerOption)
+      .addOption(yes())
+      .action(
+        action(async (run: Run, group: string, options: Yes & OfProvider) =>
+          (await groupsCode()).removeGroup(run, group, options),
+        ),
+      ),
+    [["windlass teams groups remove /platform/engineers", "asks for confirmation"]],
+  );
+  return groups;
 }
 
 function invitationsCommand() {

@@ -21,12 +21,20 @@ export async function listMembers(run: Run): Promise<void> {
     {
       EMAIL: ({ email }) => email,
       ROLE: ({ role }) => role,
+      BY: sourceOf,
       JOINED: ({ joined_at }) => time(joined_at),
       ID: ({ user_id }) => user_id,
     },
     "The team has no members.",
   );
 }
+
+/** What makes someone a member; servers before 0.2.0 say nothing of it. */
+const sourceOf = ({ sources = [], groups = [] }: Member): string =>
+  [
+    ...(sources.includes("invited") ? ["invitation"] : []),
+    ...groups.map((group) => `group ${group}`),
+  ].join(", ");
 
 export async function updateMember(run: Run, named: string, { role }: RoleOption): Promise<void> {
   const slug = await slugOf(run);
@@ -35,6 +43,8 @@ export async function updateMember(run: Run, named: string, { role }: RoleOption
   const member = await run.api.call("updateMember", { params, body: { role } });
   run.show(member, { email: member.email, role: member.role, id: member.user_id });
   run.done(`${email} is ${member.role} of the team "${slug}" from now on.`);
+  if (member.role !== role)
+    run.done(`The invitation gives ${role}, and a group gives more: ${member.groups?.join(", ")}`);
 }
 
 export async function removeMember(
@@ -49,7 +59,13 @@ export async function removeMember(
     options,
   );
   await run.api.call("removeMember", { params: { slug, user_id } });
-  run.done(`${email} is no longer a member of the team "${slug}".`);
+  const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
+  const left = members.find((one) => one.user_id === user_id);
+  run.done(
+    left
+      ? `${email} stays a member of the team "${slug}" as ${left.role}, by ${sourceOf(left)}.`
+      : `${email} is no longer a member of the team "${slug}".`,
+  );
 }
 
 async function memberOf({ api }: Run, slug: string, named: string): Promise<Member> {

@@ -56,6 +56,9 @@ const { plane } = planeForFile(() => ({
   GITHUB_BASE_URL: github.url,
   WINDLASS_SIGN_IN_ALLOW: "*",
   WINDLASS_OUTBOUND_ALLOW: "127.0.0.0/8",
+  WINDLASS_OIDC_ISSUER: "https://id.example.com",
+  WINDLASS_OIDC_CLIENT_ID: "client",
+  WINDLASS_OIDC_CLIENT_SECRET: "client-secret",
 }));
 beforeAll(async () => {
   for (const way of driven) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
@@ -163,6 +166,17 @@ async function useTeams({ run, way }: Person): Promise<void> {
   await run(["teams", "members", "list"], {
     data: new RegExp(`^${first.slice(0, 30)}\\S+ +admin `, "m"),
     reads: true,
+  });
+  await run(["teams", "groups", "add", "/engineers", "--role", "planner"], {
+    says: /People in the group "\/engineers" are planner of the team/,
+  });
+  await run(["teams", "groups", "list"], {
+    data: /^\/engineers +planner +https:\/\/id\.example\.com$/m,
+    reads: true,
+  });
+  await run(["teams", "groups", "remove", "/engineers"], {
+    asks: `Remove the group "/engineers" from the team "${slug}"?`,
+    says: /gives nothing any more/,
   });
   const open = "eve@example.com";
   await run(["teams", "invite", open, "--role", "viewer"], { data: /^email +eve@example\.com$/m });

@@ -164,6 +164,8 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "POST /teams/:slug/delete": "page admin",
   "POST /teams/:slug/members/:user": "page admin",
   "POST /teams/:slug/members/:user/remove": "page admin",
+  "POST /teams/:slug/groups": "page admin",
+  "POST /teams/:slug/groups/remove": "page admin",
   "POST /teams/:slug/invitations": "page admin",
   "POST /teams/:slug/invitations/:id/revoke": "page admin",
   "GET /invitations/:token": "page viewer",

@@ -8,6 +8,7 @@ import { copyButton, copyScript } from "../page/secret.ts";
 import { row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
+import { groupsSection, isByGroup, sourcesOf, type GroupsViewModel } from "./groups-section.ts";
 
 const roleWords: Readonly<Record<Role, string>> = {
   viewer: "viewer: reads",
@@ -64,14 +65,17 @@ export interface TeamViewModel {
   readonly members: readonly Member[];
   /** Null: the reader may not see them. */
   readonly invitations: readonly Invitation[] | null;
+  /** Null: the reader may not see them. */
+  readonly groups: GroupsViewModel | null;
   readonly user: string;
 }
 
 export const teamPage = (
-  { team, members, invitations, user }: TeamViewModel,
+  { team, members, invitations, groups, user }: TeamViewModel,
   forms: FormsOf,
 ): Html => {
   const path = `/teams/${team.slug}`;
+  const hasGroups = members.some(({ sources }) => sources?.includes("group"));
   return html`<nav class="trail" aria-label="Above"><a href="/teams">Teams</a></nav>
     <h1>${team.name}</h1>
     <p>
@@ -83,12 +87,13 @@ export const teamPage = (
       ${trouble(forms("members"))}
       ${table(
         "Members with their roles",
-        ["Member", "Role", "Joined", "Remove"],
+        ["Member", "Role", ...(hasGroups ? ["By"] : []), "Joined", "Remove"],
         members.map((member) => [
           member.user_id === user ? html`${member.email} (you)` : member.email,
-          team.role === "admin" ? roleForm(path, member) : member.role,
+          team.role === "admin" && !isByGroup(member) ? roleForm(path, member) : member.role,
+          ...(hasGroups ? [sourcesOf(member)] : []),
           clock(member.joined_at),
-          removal(path, member, user, team.role),
+          isByGroup(member) ? "" : removal(path, member, user, team.role),
         ]),
       )}
       <p class="soft">
@@ -96,6 +101,7 @@ export const teamPage = (
         configurations. An admin also manages workers and members, and deletes.
       </p>
     </section>
+    ${groups === null ? null : groupsSection(path, groups, roleWords, forms("groups", { role: "deployer" }))}
     ${invitations === null ? null : invitationsSection(path, invitations, forms("invite", { role: "deployer" }))}
     ${team.role === "admin" ? settings(path, team, forms("rename", { name: team.name, slug: team.slug }), forms("remove")) : null}`;
 };

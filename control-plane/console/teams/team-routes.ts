@@ -17,6 +17,10 @@ import {
   teamsLimit,
   updateTeam,
 } from "../../services/teams/teams.ts";
+import { listTeamGroups, replaceTeamGroups } from "../../services/teams/groups.ts";
+import { oidcNames, titleOf } from "../../domain/providers.ts";
+import type { ReplaceTeamGroups, Team, TeamGroups } from "../../../protocol/teams.ts";
+import { withGroup, withoutGroup, type GroupsViewModel } from "./groups-section.ts";
 import type { Form } from "../page/form.ts";
 import { idIn } from "../page/list.ts";
 import type { SignedIn } from "../signed-in.ts";
@@ -40,6 +44,23 @@ export function teamPages(pages: SignedIn, context: Context): void {
         `/teams/${(await createTeam(context, caller, input())).slug}`,
     });
 
+  const groupsView = async (caller: UserCaller): Promise<GroupsViewModel> => ({
+    ...(await listTeamGroups(context, caller)),
+    providers: oidcNames.flatMap((name) => {
+      const settings = context.providers[name];
+      if (settings?.baseUrl === undefined) return [];
+      return [{ issuer: settings.baseUrl, title: titleOf(name, settings) }];
+    }),
+  });
+  const saveGroups = async (sent: {
+    readonly caller: UserCaller;
+    readonly thing: Team;
+    readonly input: (now: TeamGroups) => ReplaceTeamGroups;
+  }): Promise<string> => {
+    const { caller, thing, input } = sent;
+    await replaceTeamGroups(context, caller, input(await listTeamGroups(context, caller)));
+    return `/teams/${thing.slug}#groups`;
+  };
   pages
     .page("/teams/:slug", "getTeam", {
       find: (caller: UserCaller) => getTeam(context, caller),
@@ -49,7 +70,9 @@ export function teamPages(pages: SignedIn, context: Context): void {
           team.role === "admin"
             ? await listInvitations(context, caller, undefined, invitationsLimit)
             : null;
-        const body = teamPage({ team, members, invitations, user: caller.user_id }, forms);
+        const groups = team.role === "admin" ? await groupsView(caller) : null;
+        const view = { team, members, invitations, groups, user: caller.user_id };
+        const body = teamPage(view, forms);
         return { ...frame, title: team.name, body };
       },
     })
@@ -82,6 +105,16 @@ export function teamPages(pages: SignedIn, context: Context): void {
         await removeMember(context, caller, user);
         return user === caller.user_id ? "/teams?team=" : `/teams/${slug}#members`;
       },
+    })
+    .form("groups", "replaceTeamGroups", {
+      path: "/groups",
+      input: (form, { groups }: TeamGroups) => ({ groups: withGroup(groups, form) }),
+      submit: saveGroups,
+    })
+    .form("groups", "replaceTeamGroups", {
+      path: "/groups/remove",
+      input: (form, { groups }: TeamGroups) => ({ groups: withoutGroup(groups, form) }),
+      submit: saveGroups,
     })
     .form("invite", "createInvitation", {
       path: "/invitations",

@@ -1,0 +1,94 @@
+/** The verbs of `windlass teams groups`. */
+import type { Role } from "../../protocol/roles.ts";
+import type { TeamGroup } from "../../protocol/teams.ts";
+import { confirm } from "../terminal/ask.ts";
+import { CliError } from "../terminal/output.ts";
+import type { Run } from "../run.ts";
+import { slugOf } from "./acting.ts";
+
+interface OfProvider {
+  readonly issuer?: string | undefined;
+}
+
+export async function listGroups(run: Run): Promise<void> {
+  const slug = await slugOf(run);
+  const { groups } = await run.api.call("listTeamGroups", { params: { slug } });
+  run.list(
+    groups,
+    {
+      GROUP: ({ group }) => group,
+      ROLE: ({ role }) => role,
+      PROVIDER: ({ issuer }) => issuer,
+    },
+    `The team admits no groups. To admit one: windlass teams groups add GROUP --role deployer --team ${slug}`,
+  );
+}
+
+/** `teams groups add`: admits a group, or changes what it gives. */
+export async function addGroup(
+  run: Run,
+  group: string,
+  { role, issuer }: OfProvider & { readonly role: Role },
+): Promise<void> {
+  const slug = await slugOf(run);
+  const before = await groupsOf(run, slug);
+  const known = matching(before, group, issuer);
+  // Without a provider, that of the group which is in the list, or the first one of the server.
+  const added = { group, role, issuer: issuer ?? known[0]?.issuer ?? "oidc" };
+  if (issuer === undefined && known.length > 1) throw severalProviders(group, known);
+  const others = before.filter((one) => !known.includes(one));
+  await replace(run, slug, [...others, added]);
+  run.done(
+    `People in the group "${group}" are ${role} of the team "${slug}": at once if they have signed in, others when they do.`,
+  );
+}
+
+/** `teams groups remove`. */
+export async function removeGroup(
+  run: Run,
+  group: string,
+  { issuer, yes }: OfProvider & { readonly yes?: true | undefined },
+): Promise<void> {
+  const slug = await slugOf(run);
+  const before = await groupsOf(run, slug);
+  const known = matching(before, group, issuer);
+  if (known.length === 0)
+    throw new CliError(
+      `The team "${slug}" does not admit the group "${group}". See: windlass teams groups list --team ${slug}`,
+    );
+  if (known.length > 1) throw severalProviders(group, known);
+  await confirm(
+    `Remove the group "${group}" from the team "${slug}"? Members who have nothing else leave it at once, and their access tokens in it stop working.`,
+    { yes },
+  );
+  await replace(
+    run,
+    slug,
+    before.filter((one) => !known.includes(one)),
+  );
+  run.done(
+    `The group "${group}" gives nothing any more. Members who had nothing else have left the team "${slug}".`,
+  );
+}
+
+const groupsOf = async ({ api }: Run, slug: string): Promise<TeamGroup[]> =>
+  (await api.call("listTeamGroups", { params: { slug } })).groups;
+
+/** A provider by its name in the server's settings is known to the server only. */
+const matching = (groups: readonly TeamGroup[], group: string, issuer: string | undefined) =>
+  groups.filter(
+    (one) => one.group === group && (issuer === undefined || one.issuer === withoutSlash(issuer)),
+  );
+
+const withoutSlash = (address: string): string => address.replace(/\/+$/, "");
+
+async function replace(run: Run, slug: string, groups: TeamGroup[]): Promise<void> {
+  const stored = await run.api.call("replaceTeamGroups", { params: { slug }, body: { groups } });
+  if (run.json) run.show(stored, {});
+}
+
+const severalProviders = (group: string, known: readonly TeamGroup[]): CliError =>
+  new CliError(
+    `The team admits the group "${group}" of several providers. Pass one with --issuer: ${known.map(({ issuer }) => issuer).join(", ")}`,
+    2,
+  );
