@@ -112,6 +112,7 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
         "logins",
         "sign-out",
         "issuer",
+        "teams",
         "backup",
         "restore",
         "install",

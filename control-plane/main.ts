@@ -18,6 +18,7 @@ Commands:
                                address can sign in once
   logins                       list who is signed in, and what permits it
   sign-out --email ADDRESS     end all logins of a person
+  teams admin SLUG USER        make a user an admin of a team
   backup FILE                  write all of the server's data to one file; the
                                server may be running
   restore FILE                 restore a backup into the data directory of a
@@ -52,6 +53,7 @@ const commands = new Map<string, (args: string[]) => Promise<void>>([
   ["login-link", async (args) => (await import("./commands/login-link.ts")).loginLink(args)],
   ["logins", async (args) => (await import("./commands/logins.ts")).logins(args)],
   ["sign-out", async (args) => (await import("./commands/sign-out.ts")).signOut(args)],
+  ["teams", async (args) => (await import("./commands/teams.ts")).teams(args)],
   ["backup", async (args) => (await import("./commands/backup.ts")).backup(args)],
   ["restore", async (args) => (await import("./commands/restore.ts")).restore(args)],
   ["install", async (args) => (await import("./commands/install.ts")).install(args)],

@@ -22,6 +22,7 @@ const roles = [
   "server logins",
   "server sign-out",
   "server issuer",
+  "server teams",
   "server backup",
   "server restore",
   "server rotate-key",

@@ -333,6 +333,7 @@ const ofRoles = [
     " login-link",
     " logins",
     " sign-out",
+    " teams",
     " backup",
     " restore",
     " rotate-key",
