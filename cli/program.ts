@@ -116,6 +116,7 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
         "backup",
         "restore",
         "install",
+        "doctor",
         "health",
         "rotate-key",
         "migrate-store",

@@ -23,6 +23,8 @@ Commands:
                                server may be running
   restore FILE                 restore a backup into the data directory of a
                                stopped server
+  doctor [--oidc]              check what the server needs; with --oidc, what a
+                               sign-in provider says of you
   install                      install the control plane as a systemd service
   health                       ask the running server whether it works
   rotate-key                   change the key that encrypts the data of a
@@ -56,6 +58,7 @@ const commands = new Map<string, (args: string[]) => Promise<void>>([
   ["teams", async (args) => (await import("./commands/teams.ts")).teams(args)],
   ["backup", async (args) => (await import("./commands/backup.ts")).backup(args)],
   ["restore", async (args) => (await import("./commands/restore.ts")).restore(args)],
+  ["doctor", async (args) => (await import("./commands/doctor.ts")).doctor(args)],
   ["install", async (args) => (await import("./commands/install.ts")).install(args)],
   ["health", async (args) => (await import("./commands/health.ts")).health(args)],
   ["issuer", async (args) => (await import("./commands/issuer.ts")).issuer(args)],

@@ -148,6 +148,7 @@ const folderRules: readonly FolderRule[] = [
         "domain/",
         "store/",
         "blobs/",
+        "outbound/",
         "services/",
         "data-directory/",
         "backup/",

@@ -1,11 +1,12 @@
 /** `windlass agent doctor`: prints one line for each thing that an agent needs. */
-import { parseArgs, styleText } from "node:util";
+import { parseArgs } from "node:util";
+import { finding, ok, type Finding } from "../../common/doctor/finding.ts";
+import { printFindings } from "../../common/doctor/print.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { wrongUsage } from "../../common/wrong-usage.ts";
 import type { AgentConfig } from "../config.ts";
 import { useNetwork } from "../machine/network.ts";
 import { readConfigOrInstalled } from "./config.ts";
-import { finding, ok, type Finding, type State } from "./finding.ts";
 
 const usage = `Usage: windlass agent doctor [options]
 
@@ -55,29 +56,11 @@ export async function doctorCommand(args: string[]): Promise<number> {
     process.stderr.write(`${wrongUsage("windlass agent doctor", text)}\n`);
     return 2;
   }
-  let isRead = true;
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    isRead = false;
-  });
-  const findings: Finding[] = [];
-  for await (const one of examine(options["role-arn"], options["external-id"])) {
-    findings.push(one);
-    if (!options.json) process.stdout.write(`${lineOf(one)}\n`);
-    // Between two checks, because each removes what it has made.
-    if (!isRead) break;
-  }
-  if (options.json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
-  else process.stdout.write(`\n${conclusionOf(findings)}\n`);
-  return failures(findings) === 0 ? 0 : 1;
+  const findings = examine(options["role-arn"], options["external-id"]);
+  return printFindings(findings, { json: options.json, conclude: conclusionOf });
 }
 
-const failures = (findings: readonly Finding[]): number =>
-  findings.filter(({ state }) => state === "failed").length;
-
 function conclusionOf(findings: readonly Finding[]): string {
-  const failed = failures(findings);
-  if (failed > 0) return `${failed} ${failed === 1 ? "check" : "checks"} failed.`;
   // Only a registration, which uses the token up, shows whether it is valid.
   const isOpen = findings.some(({ check, state }) => check === "identity" && state === "skipped");
   return `The agent can work here${isOpen ? " if the server accepts the registration token" : ""}.`;
@@ -126,19 +109,4 @@ async function* examine(
     ? finding("isolation", "skipped", "needs a work directory")
     : await machine.isolation(config);
   yield await machine.cloudRole(config, { arn, externalId });
-}
-
-const marks: Readonly<
-  Record<State, readonly [mark: string, colour: "green" | "yellow" | "red" | "dim"]>
-> = {
-  ok: ["ok", "green"],
-  warning: ["warning", "yellow"],
-  failed: ["failed", "red"],
-  skipped: ["skipped", "dim"],
-};
-
-function lineOf({ check, state, text, advice }: Finding): string {
-  const [mark, colour] = marks[state];
-  const shown = styleText(colour, mark.padEnd(8), { stream: process.stdout });
-  return `${shown} ${check.padEnd(11)} ${text}${advice ? ` → ${advice}` : ""}`;
 }

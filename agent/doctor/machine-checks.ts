@@ -21,7 +21,7 @@ import { parseConstraint } from "../../common/version-constraint.ts";
 import { holderOf } from "../machine/lock.ts";
 import { dispatcherOf } from "../../common/http-proxies.ts";
 import { runProgram } from "../machine/programs.ts";
-import { finding, ok, type Finding } from "./finding.ts";
+import { finding, ok, type Finding } from "../../common/doctor/finding.ts";
 import { existingFolder } from "./work-directory.ts";
 import { minute } from "../../common/units.ts";
 

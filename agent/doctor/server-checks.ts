@@ -14,7 +14,7 @@ import {
 import { readLeniently } from "../api/calls.ts";
 import { openKnownServer, type ServerFacts } from "../api/known-server.ts";
 import { provingConnectorFor, UnprovedServerError } from "../api/proof.ts";
-import { finding, ok, type Finding } from "./finding.ts";
+import { finding, ok, type Finding } from "../../common/doctor/finding.ts";
 
 const patience = 10_000;
 

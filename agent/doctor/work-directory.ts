@@ -7,7 +7,7 @@ import { checkTemporary } from "../job/isolation/temporary.ts";
 import { freeBytes } from "../machine/disk-space.ts";
 import { holderOf, lockDirectory, LockUnavailableError } from "../machine/lock.ts";
 import { runProgram } from "../machine/programs.ts";
-import { finding, ok, type Finding } from "./finding.ts";
+import { finding, ok, type Finding } from "../../common/doctor/finding.ts";
 
 const check = "work dir";
 

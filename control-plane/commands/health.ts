@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { second } from "../../common/units.ts";
 import { readConfig } from "../config.ts";
+import { localUrl } from "./local-url.ts";
 
 const usage = `Usage: windlass server health
 
@@ -21,10 +22,7 @@ const patience = 4 * second;
 export async function health(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { help: { type: "boolean", short: "h" } } });
   if (values.help) return void process.stdout.write(usage);
-  const { host, port } = readConfig();
-  // It listens there too if it listens on all addresses.
-  const address = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
-  const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}/healthz`;
+  const url = `${localUrl(readConfig())}/healthz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(patience) }).catch((error) => {
     throw new Error(`no answer from ${url}: ${(error.cause ?? error).message}`, { cause: error });
   });

@@ -32,7 +32,8 @@ export const groupColumns = (groups: readonly string[] | undefined, now: number)
   groups_at: groups === undefined || groups.length === 0 ? null : now,
 });
 
-function valueAt(claims: Claims, claim: string): unknown {
+/** What a key, or a path of keys, leads to. */
+export function valueAt(claims: Claims, claim: string): unknown {
   if (Object.hasOwn(claims, claim)) return claims[claim];
   let value: unknown = claims;
   for (const key of claim.split(".")) {

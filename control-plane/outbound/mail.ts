@@ -25,6 +25,8 @@ export class MailError extends Error {
 export interface Mailer {
   /** Returns the recipients whom the server has refused, if it has taken the mail for others. Throws MailError. */
   send(mail: Mail): Promise<{ readonly refused: readonly string[] }>;
+  /** Connects and signs in. Throws MailError. */
+  verify(): Promise<void>;
 }
 
 /** The whole of one mail, from the connection to the server's receipt. */
@@ -33,6 +35,15 @@ const timeout = 20 * second;
 export function openMailer(settings: MailSettings, patience = timeout): Mailer {
   let transport: Promise<Transporter> | undefined;
   return {
+    async verify() {
+      const signal = AbortSignal.timeout(patience);
+      try {
+        transport ??= open(settings, patience);
+        await (await transport).verify();
+      } catch (error) {
+        throw new MailError(`the mail server ${reason(error, signal)}`, { cause: error });
+      }
+    },
     async send({ to, messageId, ...mail }) {
       const from = { name: "Windlass", address: settings.from };
       const signal = AbortSignal.timeout(patience);

@@ -18,6 +18,7 @@ export async function cliDocument(): Promise<string> {
 const roles = [
   "server",
   "server install",
+  "server doctor",
   "server login-link",
   "server logins",
   "server sign-out",

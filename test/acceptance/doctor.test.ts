@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Finding } from "../../agent/doctor/finding.ts";
+import type { Finding } from "../../common/doctor/finding.ts";
 import { makeCertificate } from "../helpers/network/certificate.ts";
 import { addTestWorker, type TestWorker } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";

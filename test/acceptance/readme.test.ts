@@ -334,6 +334,7 @@ const ofRoles = [
     " logins",
     " sign-out",
     " teams",
+    " doctor",
     " backup",
     " restore",
     " rotate-key",

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Endpoint } from "../../../protocol/endpoint.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { signInFlow } from "../../http/flow-cookie.ts";
-import { authorization, exchangeCode } from "../../services/people/oauth-client.ts";
+import { authorization, checkPrefix, exchangeCode } from "../../services/people/oauth-client.ts";
 import { personOf } from "../../services/people/provider-person.ts";
 import { findSession, setSession } from "../../http/session.ts";
 import { findGroup } from "../../services/people/sign-in-allow.ts";
@@ -16,7 +16,12 @@ import type { Context } from "../../services/context.ts";
 import { findSignUp } from "../../services/teams/invitations.ts";
 import { sendPage } from "../page/layout.ts";
 import { nextOf } from "./next.ts";
-import { failedSignInPage, missingGroupsPage, notAllowedPage } from "./sign-in-pages.ts";
+import {
+  doctorPage,
+  failedSignInPage,
+  missingGroupsPage,
+  notAllowedPage,
+} from "./sign-in-pages.ts";
 
 const { startSignIn, finishSignIn } = endpoints;
 const callbackPath = finishSignIn.path;
@@ -60,6 +65,11 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
   async function finish(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const flow = signInFlow.find(context, request);
     const { state, code, error } = request.query as Record<string, unknown>;
+    if (typeof state === "string" && state.startsWith(checkPrefix)) {
+      const title = "Copy the address of this page";
+      sendPage(reply.headers(unkept), { title, body: doctorPage() });
+      return;
+    }
     if (!flow)
       return sendFailure(reply, 400, "The sign-in took too long, or began in another browser");
     if (typeof state !== "string" || !equalSecrets(state, flow.state))

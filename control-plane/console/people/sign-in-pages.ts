@@ -114,6 +114,21 @@ export const missingGroupsPage = (title: string, next: string): Html =>
     html`<div class="ways"><a class="button" href="${next}">Continue</a></div>`,
   );
 
+/** Where the browser arrives that `windlass server doctor --oidc` has sent to a provider. */
+export const doctorPage = (): Html =>
+  door(
+    {
+      sign: "terminal",
+      title: "Copy the address of this page",
+      text: html`Paste it to <code>windlass server doctor</code> in the terminal. You are not signed
+        in here.`,
+    },
+    html`<p class="small">
+      Did you not start that command? Then someone else has sent you here: close this page, and give
+      the address to no one.
+    </p>`,
+  );
+
 /** A link that was opened before, or too late. `email`: who is signed in already. */
 export const deadLinkPage = (email: string | undefined): Html =>
   door(

@@ -34,6 +34,9 @@ const scopes: Readonly<Record<Exclude<ProviderName, OidcName>, string>> = {
   google: "openid email",
 };
 
+/** The `state` of a sign-in that `windlass server doctor` begins, and completes itself, begins so. */
+export const checkPrefix = "doctor.";
+
 /** The values that the browser must bring back. */
 export interface Challenge {
   readonly state: string;

@@ -31,6 +31,25 @@ export function listTeamsOf(
   return query.orderBy("memberships.space_id", "desc").limit(limit).execute();
 }
 
+export const listTeamsWithoutAdmin = statement<{ limit: number }, { slug: string }>(
+  (db, { limit }) =>
+    db
+      .selectFrom("teams")
+      .select("slug")
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom("memberships")
+              .select("user_id")
+              .whereRef("memberships.space_id", "=", "teams.id")
+              .where("role", "=", "admin"),
+          ),
+        ),
+      )
+      .orderBy("slug")
+      .limit(limit),
+);
+
 export async function insertTeam({ sql }: Queries, team: TeamRow): Promise<void> {
   await sql.insertInto("spaces").values({ id: team.id }).execute();
   await sql.insertInto("teams").values(team).execute();

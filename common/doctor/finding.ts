@@ -1,6 +1,6 @@
 /** The result of a check: one line, and advice if something needs to be done. */
 
-/** `skipped`: not checked, for the reason in the text. Only `failed` stops an agent. */
+/** `skipped`: not checked, for the reason in the text. Only `failed` fails the command. */
 export type State = "ok" | "warning" | "failed" | "skipped";
 
 export interface Finding {
