@@ -94,12 +94,12 @@ export async function publicAddress(
 
 const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(host);
 
-export const codeOf = (error: unknown): string =>
+const codeOf = (error: unknown): string =>
   error instanceof Error
     ? ((error as NodeJS.ErrnoException).code ?? (error.cause ? codeOf(error.cause) : error.name))
     : "";
 
-export const reasonOf = (error: unknown): string => {
+const reasonOf = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? cause.message || codeOf(cause) : message;
 };

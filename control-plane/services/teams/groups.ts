@@ -87,7 +87,7 @@ function rowsOf(
 }
 
 /** By its name in the settings, or its address. */
-export function findIssuer(
+function findIssuer(
   providers: Providers,
   given: string,
 ): Pick<TeamGroupRow, "host" | "issuer"> | undefined {
