@@ -62,6 +62,12 @@ export const EventData = Type.Object({
   expires_at: Type.Optional(about(Timestamp, "`token.expires`, `schedule.expires`.")),
   worker: Type.Optional(Type.Object(named)),
   connection: Type.Optional(Type.Object(named)),
+  pull_request: Type.Optional(
+    about(
+      Type.Object({ id: Uuid, name: Text, title: Text, commit: Text, url: Url }),
+      "`approval.needed`: the pull request of a fork whose commit waits for a person who lets it be planned. `name`: its repository and number.",
+    ),
+  ),
   schedule: Type.Optional(Type.Object(named)),
   token: Type.Optional(Type.Object(named)),
 });

@@ -42,7 +42,10 @@ const sentences: Readonly<Record<Exclude<EventName, `audit.${string}`>, Sentence
   "job.cancelled": (event) => `${job(event)} was cancelled by ${actor(event)}`,
   "job.outcome_unknown": (event) =>
     `the runner of ${job(event)} is lost, so it is not known what was changed`,
-  "approval.needed": (event) => `${job(event)} needs ${approvals(event)}${changes(event)}`,
+  "approval.needed": (event) =>
+    event.data.pull_request
+      ? `a person must let commit ${shownWord(event.data.pull_request.commit).slice(0, 12)} of the pull request ${quoted(event.data.pull_request.name)}, which comes from a fork, be planned`
+      : `${job(event)} needs ${approvals(event)}${changes(event)}`,
   "approval.given": (event) => `${actor(event)} approved ${job(event)}${stillMissing(event)}`,
   "approval.refused": (event) =>
     `${actor(event)} rejected ${job(event)}${because(event.data.comment)}`,

@@ -25,6 +25,7 @@ import { shortOf } from "../definitions.ts";
 import { changeJob, type AfterCommit } from "../job-changes/changes.ts";
 import { queueJobs, type JobRequest } from "../jobs/create.ts";
 import { connectionCreator } from "../jobs/creator.ts";
+import { needsApproval, tellNeeded } from "./forks.ts";
 import { keyOf, settingsOf, type Place } from "./place.ts";
 
 /** `branches`: what follows each of them. `goOn` throws, or returns false, when there is no time left. */
@@ -40,6 +41,7 @@ export async function planPullRequests(
     const skipped = skipReason(row, followers);
     if (skipped !== row.skipped) await saveSkipped(place, row, skipped);
     const may = followers.filter((one) => mayPlan(row, one));
+    if (needsApproval({ ...row, skipped })) await tellNeeded(place, row, followers);
     if (skipped !== null || may.length === 0) continue;
     if (!goOn()) return;
     const changed = await host.changedFiles(repository, row.number);

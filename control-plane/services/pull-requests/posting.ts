@@ -31,6 +31,7 @@ import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
 import { readPlanSummary } from "../plans/read-summary.ts";
 import { commentText, markerOf, type CommentedPlan } from "./comment.ts";
+import { needsApproval } from "./forks.ts";
 import { askPolitely, quietAfter } from "../connections/hosts.ts";
 import { hasChanges, saidOf, type Said } from "./said.ts";
 
@@ -238,11 +239,6 @@ function aggregateOf(
     url: plans.length === 1 && only ? `${context.publicUrl()}/jobs/${only.job_id}` : url,
   };
 }
-
-/** Whether a person must let the head of a fork be planned. */
-export const needsApproval = (
-  row: Pick<PullRequestRow, "is_fork" | "skipped" | "approved_commit" | "head_commit">,
-): boolean => row.is_fork === 1 && row.skipped === null && row.approved_commit !== row.head_commit;
 
 /** What the aggregate status of a pull request says. */
 function wholeOf(

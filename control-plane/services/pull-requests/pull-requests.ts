@@ -17,7 +17,8 @@ import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { countsOf } from "../jobs/views.ts";
 import { findBriefSummary } from "../plans/read-summary.ts";
-import { needsApproval, plansOf } from "./posting.ts";
+import { needsApproval } from "./forks.ts";
+import { plansOf } from "./posting.ts";
 
 export async function listPullRequests(
   { store: { read } }: Context,

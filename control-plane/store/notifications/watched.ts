@@ -3,17 +3,17 @@ import { sql } from "kysely";
 import { minute } from "../../../common/units.ts";
 import { statement } from "../statement.ts";
 
-/** Whether an enabled rule of the space selects the event or those that begin like it. */
-const selected = (owner: string, type: string) => {
+/** Whether an enabled rule selects the event or those that begin like it. */
+const wants = (type: string) => {
   const prefix = `"${type.split(".")[0]}.*"`;
-  return sql`rule.enabled = 1 and rule.owner_id = ${sql.ref(owner)}
+  return sql`rule.enabled = 1
     and (instr(rule.events, ${sql.lit(`"${type}"`)}) > 0 or instr(rule.events, ${sql.lit(prefix)}) > 0)`;
 };
 
 /** `about`: which of these rules may be told; else what no rule is told of is found again and again. */
 const isWanted = (owner: string, type: string, about: ReturnType<typeof sql>) => sql`exists (
   select 1 from notification_rules as rule indexed by notification_rules_owner
-  where ${selected(owner, type)} and ${about})`;
+  where rule.owner_id = ${sql.ref(owner)} and ${wants(type)} and ${about})`;
 
 const isTold = (owner: string, once: ReturnType<typeof sql>) => sql`exists (
   select 1 from events indexed by events_once
@@ -23,12 +23,19 @@ const ofSpec = sql`(rule.spec_id is null or rule.spec_id = specs.id)
   and (rule.zone_id is null or rule.zone_id = specs.zone_id)`;
 const ofSpace = sql`rule.spec_id is null and rule.zone_id is null`;
 
-/** Jobs that have waited longer than a rule says, by that rule. */
-export const findStalled = statement<{ now: number; limit: number }, { rule: string; job: string }>(
-  (db, { now, limit }) => {
-    const query = sql`select rule.id as rule, jobs.id as job
+/** The rules of all spaces that want to know of jobs which wait too long. */
+export const findStalledRules = statement<Record<string, never>, { rule: string }>((db) => {
+  const query = sql`select rule.id as rule from notification_rules as rule
+    where ${wants("queue.stalled")}`;
+  return { compile: () => query.compile(db) };
+});
+
+/** Jobs that have waited longer than a rule says. */
+export const findStalled = statement<{ rule: string; now: number; limit: number }, { job: string }>(
+  (db, { rule, now, limit }) => {
+    const query = sql`select jobs.id as job
       from notification_rules as rule cross join jobs indexed by jobs_queued
-      where jobs.status = 'QUEUED' and jobs.owner_id = rule.owner_id and ${selected("jobs.owner_id", "queue.stalled")}
+      where rule.id = ${rule} and jobs.status = 'QUEUED' and jobs.owner_id = rule.owner_id
         and jobs.unapproved = 0
         and jobs.created_at <= cast(${now} as bigint) - rule.stalled_minutes * ${sql.lit(minute)}
         and (rule.spec_id is null or rule.spec_id = jobs.spec_id)
@@ -38,6 +45,13 @@ export const findStalled = statement<{ now: number; limit: number }, { rule: str
     return { compile: () => query.compile(db) };
   },
 );
+
+/** A rule of the space that wants to know of approvals which are needed. */
+export const findApprovalRule = statement<{ owner: string }, { id: string }>((db, { owner }) => {
+  const query = sql`select rule.id from notification_rules as rule indexed by notification_rules_owner
+    where rule.owner_id = ${owner} and ${wants("approval.needed")} limit 1`;
+  return { compile: () => query.compile(db) };
+});
 
 /** Locks of jobs that have ended. */
 export const findUntoldLocks = statement<

@@ -12,17 +12,20 @@ export interface Fact {
 export function linkOf({
   job,
   configuration,
+  data: { pull_request },
 }: NotificationEvent): { title: string; url: string } | null {
   if (job) return { title: "Open the job", url: job.url };
+  if (pull_request) return { title: "Open the pull request", url: pull_request.url };
   return configuration && { title: "Open the configuration", url: configuration.url };
 }
 
 export function factsOf(event: NotificationEvent): Fact[] {
-  const { space, zone, configuration, job, actor, type, time } = event;
+  const { space, zone, configuration, job, actor, type, time, data } = event;
   const facts: Record<string, string | null | undefined> = {
     Space: space.name,
     Zone: zone?.name,
     Configuration: configuration?.name,
+    "Pull request": data.pull_request && `${data.pull_request.name}, ${data.pull_request.title}`,
     Job: job && `${jobTypeWords(job.job_type, null)}, ${job.status}`,
     Changes: job?.changes && changesText(job.changes),
     By: actor?.name,

@@ -11,7 +11,7 @@ import { day, minute } from "../../../../common/units.ts";
 import { approvalSteps } from "../../../helpers/people/approvals.ts";
 import { addHeldJob, readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { addRule, type Owner } from "../../../helpers/plane/rows.ts";
+import { addJob, addOwner, addRule, type Owner } from "../../../helpers/plane/rows.ts";
 
 const { plane, it: base } = planeForFile({ WINDLASS_OUTBOUND_ALLOW: "127.0.0.0/8" });
 const it = base.extend("steps", ({ client, runner, spec }) =>
@@ -102,6 +102,24 @@ describe("the events", () => {
     expect(await told(owner)).toEqual(["worker.online"]);
     await runner.call("reportStatus", { params: job, body: { status: "SUCCESS" } });
     expect(await told(owner)).toEqual(["job.succeeded"]);
+  });
+
+  it("of a space in which much waits delay those of no other", async ({ owner }) => {
+    const { store } = plane.context;
+    const other = await addOwner(store);
+    for (const one of [owner, other]) await addRule(store, one, { events: '["queue.stalled"]' });
+    for (let n = 0; n < 25; n += 1) await addJob(store, owner);
+    await addJob(store, other);
+    const counts = async () => {
+      await watchWaiting(plane.context, signal);
+      return Promise.all(
+        [owner, other].map(
+          async ({ id }) => (await readRows(plane, "events", { owner_id: id })).length,
+        ),
+      );
+    };
+    expect(await counts()).toEqual([20, 1]);
+    expect(await counts()).toEqual([25, 1]);
   });
 
   it("of what has lasted too long, or ends soon, are recorded once for each rule or threshold", async ({

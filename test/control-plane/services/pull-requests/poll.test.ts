@@ -7,6 +7,8 @@ import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
 import { follow } from "../../../helpers/hosts/followed.ts";
 import { readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addRule } from "../../../helpers/plane/rows.ts";
+import type { EventData } from "../../../../protocol/notification-events.ts";
 
 let host: Awaited<ReturnType<typeof startForgejo>>;
 beforeAll(async () => {
@@ -286,15 +288,29 @@ describe("a pull request", () => {
     await look();
     expect((await rowsOf(connection))[0]).toMatchObject({ skipped: "plans of forks are off" });
     const careful = await configure("dns", {}, { forks: "approved", trigger_paths: ["network"] });
+    await addRule(plane.context.store, owner, { events: '["approval.needed"]' });
     await look();
+    await look();
+    const told = async () =>
+      (await readRows(plane, "events", { owner_id: owner.id })).map(({ type, spec_id, data }) => {
+        const { name, commit, url } = (JSON.parse(data) as EventData).pull_request!;
+        return [type, spec_id, name, commit, url];
+      });
+    const [{ id: pull_id, repository } = { id: "", repository: "" }] = await rowsOf(connection);
+    const needed = ["approval.needed", careful, `${repository}#${pull.number}`];
+    const page = `${plane.url}/pull-requests/${pull_id}`;
+    expect(await told()).toEqual([[...needed, pull.sha, page]]);
     const [row] = await rowsOf(connection);
     expect(row).toMatchObject({ skipped: null, planned_commit: null });
     await setRows(plane, "pull_requests", { approved_commit: pull.sha }, { id: row!.id });
     await look();
     expect([(await jobs(off)).length, (await jobs(careful)).length]).toEqual([0, 1]);
+    const before = pull.sha;
     pull.sha = "1".repeat(40);
     await look();
     expect((await jobs(careful)).map(({ status }) => status)).toEqual(["CANCELLED"]);
+    // The newer commit waits again.
+    expect((await told()).map((event) => event[3])).toEqual([before, pull.sha]);
   });
 
   it("leaves the status of its configuration alone, and keeps its change when it is repeated", async ({
