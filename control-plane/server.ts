@@ -19,6 +19,7 @@ import { logEvents } from "./services/operations/events.ts";
 import { settleClock } from "./services/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
+import { giveUpCrowded } from "./services/notifications/crowded.ts";
 import { deliver } from "./services/notifications/deliver.ts";
 import { watchIssuer } from "./services/issuer/issuer.ts";
 import { watchTokens, watchWaiting } from "./services/notifications/watch.ts";
@@ -117,6 +118,7 @@ export async function startServer(
         ] as const,
     ),
     [second, () => deliver(context, signal), "sending notifications failed"],
+    [minute, () => giveUpCrowded(context, signal), "giving up old notifications failed"],
     [minute, () => watchWaiting(context, signal), "looking for stalled jobs failed"],
     [hour, () => watchTokens(context), "looking for access tokens that expire failed"],
     [hour, () => deleteOldEvents(context, signal), "deleting old events failed"],

@@ -27,6 +27,7 @@ import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts"
 import { foundLimit, searchedNames } from "../control-plane/services/search/search.ts";
 import { rollbacksPerUser } from "../control-plane/services/states/versions.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
+import { waitingDeliveriesLimit } from "../control-plane/services/notifications/crowded.ts";
 import { votesLimit } from "../control-plane/services/approvals/approvals.ts";
 import { waitingLimit } from "../control-plane/services/large-work.ts";
 import {
@@ -116,6 +117,7 @@ test.each([
     "open invitations of a team; how long a link works",
     `${number(invitationsLimit)}; ${invitationDays} days`,
   ],
+  ["deliveries that wait for one rule", number(waitingDeliveriesLimit)],
   [
     "access tokens of one space; how long one is valid",
     `${accessTokensLimit}, with those that expired in the last 30 days; ${accessTokenDaysLimit} days`,

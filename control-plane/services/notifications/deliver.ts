@@ -227,7 +227,7 @@ export function afterAttempt(
 }
 
 /** A rule shows why a delivery was given up, until one succeeds. */
-async function noteError(
+export async function noteError(
   tx: Queries,
   rule: RuleRow,
   error: string | null,

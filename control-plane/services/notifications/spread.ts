@@ -17,8 +17,10 @@ import { listRules, type RuleRow } from "../../store/notifications/rules.ts";
 import type { Context } from "../context.ts";
 import { rulesLimit } from "./rules.ts";
 
-/** Events of one transaction, each for up to 50 rules: some milliseconds of the writer with few rules. */
+/** Events of one transaction: some milliseconds of the writer. */
 const eventsAtOnce = 20;
+/** After so many deliveries, the rest of the events go with the next transaction: each is for up to 50 rules. */
+export const deliveriesAtOnce = 100;
 
 const eventsKept = 30 * day;
 const deletedAtOnce = 500;
@@ -39,14 +41,21 @@ export async function spreadEvents(
 
 async function spread(tx: Queries, events: readonly EventRow[], now: number): Promise<void> {
   const deliveries: DeliveryRow[] = [];
-  for (const [owner, own] of Map.groupBy(events, ({ owner_id }) => owner_id)) {
-    const rules = await listRules(tx, owner, undefined, rulesLimit);
+  const rules = new Map<string, RuleRow[]>();
+  const spreading: EventRow[] = [];
+  for (const event of events) {
+    if (deliveries.length >= deliveriesAtOnce) break;
+    const { owner_id: owner } = event;
+    const its = rules.get(owner) ?? (await listRules(tx, owner, undefined, rulesLimit));
+    rules.set(owner, its);
+    const wanting = its.filter((rule) => wants(rule, event));
+    deliveries.push(...wanting.map((rule) => newDelivery(rule, event, now)));
+    spreading.push(event);
+  }
+  for (const [owner, own] of Map.groupBy(spreading, ({ owner_id }) => owner_id)) {
     const first = (await takeSequences(tx, owner, own.length)) - own.length + 1;
-    for (const [index, event] of own.entries()) {
-      await tx.run(setSequence, { id: event.id, sequence: first + index });
-      const wanting = rules.filter((rule) => wants(rule, event));
-      deliveries.push(...wanting.map((rule) => newDelivery(rule, event, now)));
-    }
+    for (const [index, { id }] of own.entries())
+      await tx.run(setSequence, { id, sequence: first + index });
   }
   await insertDeliveries(tx, deliveries);
   const ordered = deliveries.filter(({ about }) => about !== null);

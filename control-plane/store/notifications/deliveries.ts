@@ -151,6 +151,48 @@ export const giveUpRule = statement<{ rule: string; error: string }>((db, { rule
     .where("status", "=", sql.lit("retrying" as const)),
 );
 
+/**
+ * Rules for which more than `limit` deliveries wait, and the newest that is too old. Goes from rule to
+ * rule by the index, and reads no more of each than its newest.
+ */
+export const findCrowdedRules = statement<{ limit: number }, { rule: string; last: string }>(
+  (db, { limit }) => {
+    const waiting = sql`from deliveries indexed by deliveries_open where ${open}`;
+    const query = sql`with recursive begins (rule_id) as (
+        select min(rule_id) ${waiting}
+        union all select (select min(rule_id) ${waiting} and rule_id > begins.rule_id) from begins
+          where begins.rule_id is not null),
+      searched (rule, last) as (
+        select begins.rule_id, (
+          select id from deliveries indexed by deliveries_status
+            where rule_id = begins.rule_id and ${open} order by id desc limit 1 offset ${limit})
+        from begins)
+      select rule, last from searched where last is not null`;
+    return { compile: () => query.compile(db) };
+  },
+);
+
+/** Gives up some of those that wait for a rule, up to one of them, the oldest first. */
+export const giveUpOldest = statement<
+  { rule: string; last: string; limit: number; error: string },
+  { id: string; about: string | null }
+>((db, { rule, last, limit, error }) =>
+  db
+    .updateTable("deliveries")
+    .set({ status: sql.lit("given_up" as const), next_at: null, error })
+    .where("id", "in", (oldest) =>
+      oldest
+        .selectFrom(deliveriesBy("deliveries_status"))
+        .select("id")
+        .where("rule_id", "=", rule)
+        .where("status", "=", sql.lit("retrying" as const))
+        .where("id", "<=", last)
+        .orderBy("id")
+        .limit(limit),
+    )
+    .returning(["id", "about"]),
+);
+
 export const findDelivery = statement<{ id: string; rule: string }, DeliveryRow>(
   (db, { id, rule }) =>
     db.selectFrom("deliveries").selectAll().where("id", "=", id).where("rule_id", "=", rule),

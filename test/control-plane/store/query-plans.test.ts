@@ -64,7 +64,7 @@ const scans: Record<string, string> = {
   findLeftLocks: "every lock: one for each running job, and those of lost jobs",
   findFutureSchedule: "every schedule, at the start of a server",
   findUntoldLocks: "every lock, as findLeftLocks",
-  findStalled: "every rule, once a minute; and the queued jobs of those that want to know",
+  findStalledRules: "every rule, once a minute",
   findExpiringTokens: "every access token, twice an hour",
   countDeliveries: "every delivery that waits, at most every five seconds",
   findLogRemoval: "its first row",

@@ -11,8 +11,10 @@ import {
   deliverNow,
   waitAfter,
 } from "../../../../control-plane/services/notifications/deliver.ts";
+import { giveUpCrowded } from "../../../../control-plane/services/notifications/crowded.ts";
 import {
   deleteOldEvents,
+  deliveriesAtOnce,
   spreadEvents,
 } from "../../../../control-plane/services/notifications/spread.ts";
 import type { NotificationEvent } from "../../../../protocol/notification-events.ts";
@@ -245,6 +247,42 @@ describe("a webhook", () => {
     );
   });
 
+  it("for which too many deliveries wait loses the oldest, tells it, and continues with the next", async ({
+    owner,
+    client,
+    spec,
+  }) => {
+    const { id } = await addHook(client);
+    answer = (response) => response.writeHead(500).end();
+    for (let n = 0; n < 6; n += 1) await happen(owner, spec);
+    await settle();
+    const other = await addHook(client, ["job.*"], "other");
+    await happen(owner, spec);
+    await settle();
+    received = [];
+    answer = (response) => response.writeHead(204).end();
+    const { signal } = new AbortController();
+    await giveUpCrowded(plane.context, signal, 7);
+    expect((await deliveriesOf(client, id)).map(({ status }) => status)).toEqual(
+      Array(7).fill("retrying"),
+    );
+    await giveUpCrowded(plane.context, signal, 3);
+    const gone = "more than 3 deliveries waited for the receiver, so the oldest were given up";
+    const after = await deliveriesOf(client, id);
+    expect(after.filter(({ error }) => error === gone).map(({ status }) => status)).toEqual(
+      Array(4).fill("given_up"),
+    );
+    const { error } = await client.call("getNotification", { params: { id } });
+    expect(error?.message).toBe(gone);
+    await settle();
+    expect((await deliveriesOf(client, id)).map(({ status }) => status)).toEqual([
+      ...Array<string>(3).fill("delivered"),
+      ...Array<string>(4).fill("given_up"),
+    ]);
+    expect(received.map(({ event }) => event.sequence)).toEqual([5, 6, 7]);
+    expect((await deliveriesOf(client, other.id)).map((one) => one.error)).not.toContain(gone);
+  });
+
   it("that answers 410 disables its rule, and what waits is given up", async ({
     owner,
     client,
@@ -386,11 +424,34 @@ describe("the deliverer", () => {
     await setRows(plane, "deliveries", { status: "given_up", next_at: null });
   });
 
-  it("makes the deliveries of many events for many rules", async ({ owner }) => {
-    const { store } = plane.context;
+  it("makes the deliveries of many events for many rules, in turns of the writer", async ({
+    owner,
+  }) => {
+    const { store, now } = plane.context;
     for (let index = 0; index < 50; index += 1) await addRule(store, owner, {});
-    for (let index = 0; index < 45; index += 1) await happen(owner);
-    await spreadEvents(plane.context);
+    const type = "job.failed";
+    // At once, so that the server of the plane has not spread some before.
+    await store.write(async (tx) => {
+      for (let index = 0; index < 45; index += 1)
+        await recordEvent(tx, now(), { type, owner: owner.id, by: system });
+    });
+    const count = async ({ sql } = store.read) =>
+      (await sql.selectFrom("deliveries").select("id").where("owner_id", "=", owner.id).execute())
+        .length;
+    const turns: number[] = [];
+    const write: typeof store.write = (work) =>
+      store.write(async (tx) => {
+        const before = await count(tx);
+        const result = await work(tx);
+        turns.push((await count(tx)) - before);
+        return result;
+      });
+    const counting = new Proxy(store, {
+      get: (target, key) => (key === "write" ? write : Reflect.get(target, key, target)),
+    });
+    await spreadEvents({ store: counting, now });
+    await expect.poll(() => count()).toBe(50 * 45);
+    expect(Math.max(...turns, 0)).toBeLessThan(deliveriesAtOnce + 50);
     const rows = await readRows(plane, "deliveries", { owner_id: owner.id });
     await setRows(plane, "deliveries", { status: "given_up", next_at: null });
     expect(rows).toHaveLength(50 * 45);
