@@ -17,6 +17,7 @@ import { expected } from "../common/settings/setting.ts";
 import { limitsIn } from "../common/settings/test-limits.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
 import { mebibyte, second } from "../common/units.ts";
+import { isPlainHttp } from "./machine/network.ts";
 import { cloudSettings, type CloudSettings } from "./job/credentials/cloud-providers.ts";
 import type { EngineMirrors } from "./job/engine/releases.ts";
 import type { Level } from "./job/isolation/isolation.ts";
@@ -222,15 +223,4 @@ function addressOf(text: string | undefined): Address | undefined {
     );
   const { hostname: host, port } = new URL(`http://${text}`);
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port || 80) };
-}
-
-/** Whether the network can read what is sent there: http to a host that is not this machine. */
-function isPlainHttp(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  const isLoopback =
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname);
-  return protocol === "http:" && !isLoopback;
 }

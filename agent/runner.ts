@@ -178,8 +178,7 @@ async function work(
     isolation,
     // Without any, those stay that a person gave the worker.
     ...(config.labels.length === 0 ? {} : { labels: [...config.labels] }),
-    // No kind of identity but `aws` is built in yet.
-    features: features.filter((name) => !name.startsWith("identity_")),
+    features: [...features],
   });
   /** Frees the identity at once, unless the agent is killed or leaves jobs to the next start. */
   const leave = () =>

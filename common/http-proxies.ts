@@ -7,12 +7,18 @@ export { EnvHttpProxyAgent };
 
 const connectTimeout = 10_000;
 
-/** Connections for one owner, who closes them, each opened within so many milliseconds. */
+/**
+ * Connections for one owner, who closes them, each opened within so many milliseconds. `requestTls`
+ * is for connections through a proxy, which `connector` does not open.
+ */
 export function dispatcherOf(
   network: Network,
   connector?: (timeout: number) => Connector,
+  requestTls: { readonly ca?: string } = {},
 ): Dispatcher {
   const connect = connector?.(connectTimeout) ?? { timeout: connectTimeout };
   const proxies = proxiesOf(network);
-  return proxies ? new EnvHttpProxyAgent({ connect, ...proxies }) : new Agent({ connect });
+  return proxies
+    ? new EnvHttpProxyAgent({ connect, requestTls, ...proxies })
+    : new Agent({ connect });
 }

@@ -15,7 +15,7 @@ import type { KnownServer } from "./known-server.ts";
 import type { JobApi } from "../job/job-api.ts";
 import { plainAddress } from "../machine/network.ts";
 import { JobRefusedError } from "../job/job-refused-error.ts";
-import { kibibyte, mebibyte, minute } from "../../common/units.ts";
+import { kibibyte, mebibyte, minute, second } from "../../common/units.ts";
 
 export interface JobCalls extends RetryContext {
   readonly server: string;
@@ -146,6 +146,25 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       if (!found)
         throw new JobRefusedError("refused", "the server has no source archive for this job");
     },
+    identityToken: async (body, signal) => {
+      const once = async () => {
+        const answer = await genuine(
+          known,
+          send(server, "createIdentityToken", { params, body }, { ...calls, signal }),
+        );
+        const { token, expires_at }: { token?: unknown; expires_at?: unknown } =
+          await readLeniently(answer);
+        const isGenuine = typeof token === "string" && typeof expires_at === "string";
+        expectGenuine(known, isGenuine);
+        if (!isGenuine) throw new JobRefusedError("refused", "the response has no token");
+        return { token, life: lifeUntil(expires_at, answer.headers.date) };
+      };
+      const asPassing = (error: unknown): never => {
+        if (signal.aborted || sortFailure(error).kind === "give up") throw error;
+        throw new Error(describe(error), { cause: error });
+      };
+      return asJobRefusal(once().catch(asPassing));
+    },
     stateAddress: (specId) => `${plainAddress(server)}/api/state/${specId}`,
     hasState: (specId, jobToken, signal) =>
       retryCall(calls, "look for a state", signal, async () => {
@@ -173,6 +192,15 @@ async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> 
   if (text === "") return false;
   const { resources } = JSON.parse(text) as { resources?: unknown[] };
   return resources === undefined || resources.length > 0;
+}
+
+/**
+ * By the server's clock, of which its header has whole seconds: at most a second too short. Without
+ * the header, as long as a token is of use at all.
+ */
+function lifeUntil(end: string, now: string | string[] | undefined): number {
+  const at = Date.parse(String(now));
+  return Number.isNaN(at) ? minute : Date.parse(end) - at - second;
 }
 
 /** Turns a refusal into the error that the job's own interface declares. */

@@ -12,8 +12,8 @@ const usage = `Usage: windlass agent doctor [options]
 
 Checks everything that an agent needs on this machine: settings, server,
 certificate, proxy, clock, identity, work directory, status address, engine,
-provider mirror, git, isolation, and a cloud role if you name one. Changes
-nothing. The exit code is 1 if a check fails.
+provider mirror, git, isolation, the kinds of cloud identities, and a cloud
+role if you name one. Changes nothing. The exit code is 1 if a check fails.
 
 Settings come from the environment, as for windlass agent. If WINDLASS_URL is
 not set there, they come from /etc/windlass/agent.env.
@@ -108,5 +108,7 @@ async function* examine(
   yield workDir.state === "failed"
     ? finding("isolation", "skipped", "needs a work directory")
     : await machine.isolation(config);
+  const { identities } = await import("./identity-checks.ts");
+  yield await identities(config);
   yield await machine.cloudRole(config, { arn, externalId });
 }

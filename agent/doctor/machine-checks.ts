@@ -214,7 +214,7 @@ export async function cloudRole(
   } catch (error) {
     const { message, name } = error as Error;
     const advice =
-      name === "RoleRefusedError"
+      name === "IdentityRefusedError"
         ? undefined
         : "check that AWS STS can be reached from here, the proxy and the region";
     return finding("cloud role", "failed", message, advice);

@@ -126,10 +126,25 @@ const job: Partial<Record<keyof ClaimedJob["job"], Check>> = {
   withheld: optional(texts),
 };
 
-const identity: Partial<Record<keyof CloudIdentityCredentials, Check>> = {
+const identity: Record<keyof CloudIdentityCredentials, Check> = {
   provider: text,
   role_arn: nullable(text),
+  plan_role_arn: nullable(text),
   external_id: nullable(text),
+  workload_identity_provider: nullable(text),
+  service_account: nullable(text),
+  plan_service_account: nullable(text),
+  tenant_id: nullable(text),
+  client_id: nullable(text),
+  plan_client_id: nullable(text),
+  subscription_id: nullable(text),
+  address: nullable(text),
+  mount: nullable(text),
+  role: nullable(text),
+  plan_role: nullable(text),
+  namespace: nullable(text),
+  ca: nullable(text),
+  audience: nullable(text),
 };
 
 /** In a message: a name in a claim may have any length. */

@@ -4,6 +4,7 @@ import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { BackoffLimits } from "../../common/backoff.ts";
 import type { JobLog } from "../logs/job-log.ts";
 import type { CloudSettings } from "./credentials/cloud-providers.ts";
+import type { HeldIdentity } from "./credentials/held-identity.ts";
 import type { EngineMirrors } from "./engine/releases.ts";
 import type { Facts } from "./facts.ts";
 import type { GitAccess } from "./source/git-access.ts";
@@ -69,6 +70,8 @@ export interface JobContext {
   readonly steps: readonly Step[];
   /** Number of the running step in the list, from 1; orders the run directories. */
   position: number;
+  /** The cloud identity that this job has, from the step that obtains it. */
+  identity?: HeldIdentity | undefined;
   /** The waiting wrapper of the next command. */
   prepared?: PreparedRun | undefined;
 }

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { JobContext } from "./context.ts";
+import { revokeTokens } from "./credentials/vault-tokens.ts";
 import { interruptsOf, type Journal } from "./journal.ts";
 import { messageMaskerOf } from "./secrets.ts";
 import { hasExited, openRun } from "./terraform/process.ts";
@@ -65,6 +66,7 @@ export async function giveUp(given: GiveUpParts, cause: string): Promise<ReportS
     await openRun(command).stop(isApply(run) ? apply : init, interruptsOf(journal, run));
   }
   await isolation.killAll();
+  await revokeTokens(given);
   const error_message = `${cause}; the last command was ${run ?? "none"}`;
   const hasApplied = journal.find("run", (entry) => isApply(entry.run)) !== undefined;
   if (!hasApplied) return { status: "FAILED", error_message };

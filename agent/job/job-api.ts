@@ -1,5 +1,6 @@
 /** What a job needs of the control plane. Each call is repeated until there is a response. */
 import type { ReportStatus } from "../../protocol/executions.ts";
+import type { Phase } from "./credentials/held-identity.ts";
 import type { LogSink } from "../logs/delivery.ts";
 
 export interface JobApi extends LogSink {
@@ -9,6 +10,14 @@ export interface JobApi extends LogSink {
   /** Writes the plan into a new file. Returns false if there is none. */
   downloadPlan(file: string, signal: AbortSignal): Promise<boolean>;
   downloadSource(file: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Makes one call. `life`: for how many milliseconds the token is valid. Throws
+   * `JobRefusedError` if a later call would fail too.
+   */
+  identityToken(
+    request: { audience: string; phase: Phase },
+    signal: AbortSignal,
+  ): Promise<{ token: string; life: number }>;
   /** The address of the managed state of a configuration, for terraform's `http` backend. */
   stateAddress(specId: string): string;
   /** Whether the control plane keeps a state of this configuration that is not empty. */

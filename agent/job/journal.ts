@@ -16,6 +16,7 @@ import { promisify } from "node:util";
 import type { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
 import { syncDirectory } from "../machine/files.ts";
 import type { EndpointAddress } from "./credentials/endpoint-address.ts";
+import type { Phase } from "./credentials/held-identity.ts";
 import type { Facts } from "./facts.ts";
 import type { Level } from "./isolation/isolation.ts";
 
@@ -56,6 +57,10 @@ export type Entry =
   | { readonly at: "secrets"; readonly sealed: string }
   /** For the next commands; one that runs keeps the address that it was started with. */
   | { readonly at: "endpoint"; readonly address: EndpointAddress }
+  /** A token of Vault, sealed: until it is revoked, also by the next agent. */
+  | { readonly at: "vault"; readonly phase: Phase; readonly sealed: string }
+  /** The first so many of them are revoked. A login may come while that is done. */
+  | { readonly at: "vault revoked"; readonly tokens: number }
   | { readonly at: "stopping"; readonly reason: StopReason }
   /** The outcome is decided, and the log has its last line. */
   | { readonly at: "ended"; readonly report: ReportStatus }

@@ -14,6 +14,7 @@ import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
 import { claimFault } from "./claim-fault.ts";
 import { secondsSinceStart, startedNow } from "./elapsed.ts";
+import { endIdentity } from "./credentials/credentials.ts";
 import { JobStoppedError, type JobContext, type JobSettings, type Step } from "./context.ts";
 import { sendDebugLog } from "./terraform/debug-log.ts";
 import { appliedBackend } from "./terraform/backend.ts";
@@ -236,6 +237,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
     over.abort();
     context.prepared?.cancel();
   }
+  await endIdentity(context);
   report = withMetadata(report, context.facts, await warningsOf(base));
   if (stop.reason !== "not the holder") await sendDebugLog(context);
   log.system(

@@ -121,6 +121,14 @@ export function conceal(
   log.addSecrets(secrets);
 }
 
+/** For the journal: a secret that the next agent needs itself. */
+export const sealForJournal = ({ claim, settings }: Known, text: string): string =>
+  seal(keyOf(settings.sealKey, claim.job.id), JSON.stringify([text])).toString("base64");
+
+/** Undefined if the work directory lost its key meanwhile. */
+export const openFromJournal = ({ claim, settings }: Known, sealed: string): string | undefined =>
+  open(sealed, keysOf(settings, claim.job.id))?.[0];
+
 /** Returns undefined if none of the keys opens it. */
 function open(sealed: string, keys: readonly Buffer[]): string[] | undefined {
   for (const key of keys) {

@@ -18,6 +18,10 @@ export interface Workspace {
   /** Settings of the backend for `init`. */
   readonly backendConfig: string;
   readonly cliConfig: string;
+  /** How Google's libraries get the job's token. */
+  readonly googleCredentials: string;
+  /** The authority of the job's Vault. */
+  readonly vaultAuthority: string;
   /** Where terraform writes the debug log of a job that asks for one. */
   readonly debug: string;
   /** The dependency lock file as it came with the source. */
@@ -72,6 +76,8 @@ export function workspaceAt(root: string): Workspace {
     variables: join(root, variablesFile),
     backendConfig: join(root, "job.tfbackend.json"),
     cliConfig: join(root, "terraform.rc"),
+    googleCredentials: join(root, "google-credentials.json"),
+    vaultAuthority: join(root, "vault-authority.pem"),
     debug: join(root, "debug"),
     lock: join(root, "lock.hcl"),
     shared: join(root, "shared"),

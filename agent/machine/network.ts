@@ -24,3 +24,14 @@ export const plainConnectorFor = (url: string): typeof plainConnector | undefine
 /** The address for terraform. */
 export const plainAddress = (url: string): string =>
   url.replace(/^http:\/\/localhost(?=[:/]|$)/i, "http://127.0.0.1");
+
+/** Whether the network can read what is sent there: http to a host that is not this machine. */
+export function isPlainHttp(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  const isLoopback =
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return protocol === "http:" && !isLoopback;
+}

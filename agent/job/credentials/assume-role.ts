@@ -4,7 +4,9 @@
  */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import type { Credentials, STSClient, STSClientConfig } from "@aws-sdk/client-sts";
 import { nodeProxies, type Network } from "../../../common/network.ts";
+import { IdentityRefusedError } from "./identity-errors.ts";
 
 export interface Role {
   readonly arn: string;
@@ -31,13 +33,8 @@ export interface SessionCredentials {
   readonly life: number;
 }
 
-/** Makes one call. Throws `RoleRefusedError`, or another error if a later call may succeed. */
+/** Makes one call. Throws `IdentityRefusedError`, or another error if a later call may succeed. */
 export type AssumeRole = (signal: AbortSignal) => Promise<SessionCredentials>;
-
-/** A later call would fail too. The message names role and external id and says what to check. */
-export class RoleRefusedError extends Error {
-  override readonly name = "RoleRefusedError";
-}
 
 /** Returns a function that assumes the role, and can be called again and again. */
 export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
@@ -47,29 +44,51 @@ export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
     const { client, command } = await prepared;
     try {
       const { Credentials } = await client.send(command, { abortSignal: signal });
-      const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = Credentials ?? {};
-      if (!AccessKeyId || !SecretAccessKey || !SessionToken || !Expiration)
-        throw new Error("the response has no credentials");
-      // This machine's clock may be hours off. The SDK has learnt by how much from the response.
-      const now = Date.now() + client.config.systemClockOffset;
-      return {
-        accessKeyId: AccessKeyId,
-        secretAccessKey: SecretAccessKey,
-        sessionToken: SessionToken,
-        life: Expiration.getTime() - now,
-      };
+      return sessionOf(Credentials, client.config.systemClockOffset);
     } catch (error) {
       throw isFinal(error as SdkError)
-        ? new RoleRefusedError(refusal(role, error as SdkError))
+        ? new IdentityRefusedError(refusal(role, error as SdkError))
         : error;
     }
   };
 }
 
-async function prepare(role: Role, { aws, network }: StsSettings) {
-  const { STSClient, AssumeRoleCommand } = await import("@aws-sdk/client-sts");
+/** This machine's clock may be hours off. The SDK has learnt by how much from the response. */
+export function sessionOf(found: Credentials | undefined, clockOffset: number): SessionCredentials {
+  const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = found ?? {};
+  if (!AccessKeyId || !SecretAccessKey || !SessionToken || !Expiration)
+    throw new Error("the response has no credentials");
+  return {
+    accessKeyId: AccessKeyId,
+    secretAccessKey: SecretAccessKey,
+    sessionToken: SessionToken,
+    life: Expiration.getTime() - (Date.now() + clockOffset),
+  };
+}
+
+async function prepare(role: Role, settings: StsSettings) {
+  const { AssumeRoleCommand } = await import("@aws-sdk/client-sts");
+  const command = new AssumeRoleCommand({
+    RoleArn: role.arn,
+    ExternalId: role.externalId,
+    RoleSessionName: role.session,
+    // Not transitive: otherwise every role that terraform assumes from this one would have to allow
+    // tags too.
+    Tags: Object.entries(role.tags).flatMap(([Key, Value]) => (Value ? [{ Key, Value }] : [])),
+  });
+  return { client: await stsClient(role.arn, settings), command };
+}
+
+/** For the region of the settings, or else the usual one of the role's partition. */
+export async function stsClient(
+  arn: string,
+  { aws, network }: StsSettings,
+  more: STSClientConfig = {},
+): Promise<STSClient> {
+  const { STSClient } = await import("@aws-sdk/client-sts");
   const proxyEnv = nodeProxies(network);
   const options = {
+    ...more,
     // The caller retries, and can be stopped while it waits.
     maxAttempts: 1,
     requestHandler: {
@@ -82,19 +101,10 @@ async function prepare(role: Role, { aws, network }: StsSettings) {
   };
   const region = aws["AWS_REGION"] ?? aws["AWS_DEFAULT_REGION"];
   const usual = new STSClient({ ...options, ...(region ? { region } : {}) });
-  const client = await usual.config.region().then(
+  return usual.config.region().then(
     () => usual,
-    () => new STSClient({ ...options, region: usualRegion(role.arn) }),
+    () => new STSClient({ ...options, region: usualRegion(arn) }),
   );
-  const command = new AssumeRoleCommand({
-    RoleArn: role.arn,
-    ExternalId: role.externalId,
-    RoleSessionName: role.session,
-    // Not transitive: otherwise every role that terraform assumes from this one would have to allow
-    // tags too.
-    Tags: Object.entries(role.tags).flatMap(([Key, Value]) => (Value ? [{ Key, Value }] : [])),
-  });
-  return { client, command };
 }
 
 const usualRegion = (arn: string): string => {
@@ -103,17 +113,20 @@ const usualRegion = (arn: string): string => {
 };
 
 /** An error of the SDK: with metadata if AWS has responded. */
-interface SdkError extends Error {
+export interface SdkError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number; readonly clockSkewCorrected?: boolean };
 }
 
-function isFinal({ name, $metadata }: SdkError): boolean {
+/** AWS may not have reached the issuer of a token. */
+const passing = /Throttl|TooManyRequests|RequestLimit|^IDPCommunicationError/;
+
+export function isFinal({ name, $metadata }: SdkError): boolean {
   if (name === "CredentialsProviderError") return true;
   const { httpStatusCode: status, clockSkewCorrected } = $metadata ?? {};
   if (status === undefined || status >= 500 || status === 429 || status === 408) return false;
   // STS throttles with status 400. After the first response a wrong clock is known, and the next
   // call is right.
-  return status >= 400 && !clockSkewCorrected && !/Throttl|TooManyRequests|RequestLimit/.test(name);
+  return status >= 400 && !clockSkewCorrected && !passing.test(name);
 }
 
 function refusal(role: Role, { name, message }: SdkError): string {

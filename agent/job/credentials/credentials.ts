@@ -1,110 +1,82 @@
 /** Gives a job's terraform its cloud credentials. */
-import { join } from "node:path";
-import { roleAssumer } from "./assume-role.ts";
-import { cloudProviders, type CloudProvider } from "./cloud-providers.ts";
+import { isPlainHttp } from "../../machine/network.ts";
 import { JobStoppedError, StepFailedError, type JobContext, type Step } from "../context.ts";
-import { Endpoint } from "./endpoint.ts";
-import { endpointEnvironment } from "./endpoint-address.ts";
 import { JournalError, type StopReason } from "../journal.ts";
-import { RoleSession } from "./role-session.ts";
-import { conceal } from "../secrets.ts";
+import { hasRun } from "../terraform/terraform.ts";
+import { fieldOf, kindOf, replacedVariables } from "./cloud-identity.ts";
+import { giveFile } from "./give-file.ts";
+import type { HeldIdentity } from "./held-identity.ts";
+import { loopbackIdentity } from "./loopback-identity.ts";
+import { noteUnrevoked, vaultIdentity } from "./vault-identity.ts";
+import { revokeTokens } from "./vault-tokens.ts";
 
-/** For how many milliseconds temporary failures are retried before the job fails. */
-const patience = 120_000;
-
-/**
- * Assumes the role before terraform starts, so that a wrong one fails here with a clear message.
- * Terraform reads the credentials again and again, from an endpoint on loopback.
- */
+/** Before terraform starts, so that a wrong identity fails here with a clear message. */
 export const obtainCredentials: Step = {
   name: "credentials",
   async run(context) {
-    const { claim, stop, log } = context;
-    const provider = providerOf(context);
-    if (provider === undefined) return {};
-    if (provider !== "aws") {
-      log.system(`Cloud identity: this machine's own identity at ${provider}`);
+    const { claim, log, stop } = context;
+    const identity = openIdentity(context);
+    if (!identity) {
+      if (claim.cloud_identity)
+        log.system(
+          `Cloud identity: this machine's own identity at ${claim.cloud_identity.provider}`,
+        );
       return {};
     }
-    const { session, endpoint } = openSession(context);
-    try {
-      // The first job has to wait for the endpoint's process, which takes as long as STS.
-      await Promise.all([session.begin(stop, patience), endpoint.open()]);
-    } catch (error) {
-      if (stop.aborted) throw new JobStoppedError(stop.reason as StopReason);
-      throw failureOf(error as Error);
-    }
-    void session.keep();
-    log.system(`Cloud identity: ${claim.cloud_identity?.role_arn}, session ${claim.job.id}`);
+    const replaced = replacedVariables(context);
+    if (replaced.length > 0)
+      log.system(
+        `Warning: the cloud identity replaces what the environment of the configuration sets: ${replaced.join(", ")}. Remove it there`,
+      );
+    await obtain(context, () => identity.begin(stop));
+    log.system(`Cloud identity: ${identity.describe()}`);
     return {};
   },
-  async resume(context, { credentials: ofOlderAgent }) {
-    const last = context.journal.entries.findLast((entry) => entry.at === "endpoint");
-    const address = last?.address ?? ofOlderAgent;
-    if (!address) return;
-    context.facts.credentials = address;
-    const { session, endpoint } = openSession(context);
-    void session.keep();
-    try {
-      await endpoint.resume(address, last !== undefined);
-    } catch (error) {
-      throw failureOf(error as Error);
-    }
+  async resume(context) {
+    const identity = openIdentity(context);
+    if (identity) await obtain(context, () => identity.resume());
   },
 };
 
-const failureOf = (error: Error): Error =>
-  error instanceof JournalError ? error : new StepFailedError(`credentials: ${error.message}`);
-
-/** Leads terraform to its cloud credentials. Empty for a job without an identity. */
-export function cloudEnvironment(context: JobContext): Record<string, string> {
-  const provider = providerOf(context);
-  if (provider === undefined) return {};
-  const { credentials } = context.facts;
-  return {
-    ...context.settings.cloud[provider],
-    ...(credentials ? endpointEnvironment(credentials) : {}),
-  };
+/** Before terraform applies. One that runs already has what it needs. */
+export async function enterApply(context: JobContext): Promise<void> {
+  const { identity, stop } = context;
+  if (!identity || hasRun(context, "apply")) return;
+  await obtain(context, () => identity.enter(stop));
 }
 
-function providerOf({ claim: { cloud_identity } }: JobContext): CloudProvider | undefined {
-  if (!cloud_identity) return undefined;
-  const named = cloud_identity.provider.toLowerCase();
-  const provider = cloudProviders.find((known) => known === named);
-  if (provider) return provider;
+/** After the last command. */
+export async function endIdentity(context: JobContext): Promise<void> {
+  noteUnrevoked(context, await revokeTokens(context));
+}
+
+function openIdentity(context: JobContext): HeldIdentity | undefined {
+  const kind = kindOf(context);
+  if (kind === undefined || kind === "machine") return undefined;
+  if (kind === "vault") {
+    checkVaultAddress(context);
+    const { ca } = context.claim.cloud_identity ?? {};
+    if (ca !== undefined) giveFile(context, context.workspace.vaultAuthority, ca);
+  }
+  context.identity = kind === "vault" ? vaultIdentity(context) : loopbackIdentity(context, kind);
+  return context.identity;
+}
+
+/** Over http, others on the network could read the job's token and Vault's. */
+function checkVaultAddress(context: JobContext): void {
+  const address = fieldOf(context, "address");
+  if (context.settings.allowHttp || !isPlainHttp(address)) return;
   throw new StepFailedError(
-    `credentials: this agent does not support the cloud provider "${cloud_identity.provider}", only ${cloudProviders.join(", ")}`,
+    `credentials: Vault at ${address} must have an https address, because over http its tokens can be read on the network. WINDLASS_ALLOW_HTTP=1 of the runner allows http`,
   );
 }
 
-function openSession(context: JobContext): { session: RoleSession; endpoint: Endpoint } {
-  const { claim, settings, log, over, directory, journal } = context;
-  const { id, spec_id, zone_id } = claim.job;
-  const { role_arn, external_id } = claim.cloud_identity ?? {};
-  if (!role_arn) throw new StepFailedError("credentials: the cloud identity names no role");
-  const tags = { "windlass:job": id, "windlass:spec": spec_id, "windlass:zone": zone_id };
-  const role = { arn: role_arn, externalId: external_id, session: id, tags };
-  const onTrouble = (text: string): void => log.system(text);
-  const session: RoleSession = new RoleSession({
-    assume: roleAssumer(role, { aws: settings.cloud.aws, network: settings.network }),
-    over,
-    onCredentials: ({ accessKeyId, secretAccessKey, sessionToken }) =>
-      conceal(context, [accessKeyId, secretAccessKey, sessionToken]),
-    onRenewed: () => endpoint.renewed(),
-    onTrouble,
-  });
-  const endpoint = new Endpoint({
-    job: id,
-    workDir: settings.workDir,
-    runs: join(directory, "runs"),
-    session,
-    over,
-    onAddress(address) {
-      conceal(context, [address.token]);
-      journal.append({ at: "endpoint", address });
-      context.facts.credentials = address;
-    },
-    onTrouble,
-  });
-  return { session, endpoint };
+async function obtain({ stop }: JobContext, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (stop.aborted) throw new JobStoppedError(stop.reason as StopReason);
+    if (error instanceof JournalError) throw error;
+    throw new StepFailedError(`credentials: ${(error as Error).message}`);
+  }
 }

@@ -1,6 +1,7 @@
 /** The address from which terraform reads its credentials: a port of the job on loopback. */
 export const loopback = "127.0.0.1";
 export const credentialsPath = "/credentials";
+export const tokenPath = "/token";
 
 /** The address and its password, which terraform and the next agent need. */
 export interface EndpointAddress {
@@ -13,3 +14,7 @@ export const endpointEnvironment = ({ port, token }: EndpointAddress): Record<st
   AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${loopback}:${port}${credentialsPath}`,
   AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
 });
+
+/** Where the job's own token is, for what exchanges it itself. */
+export const tokenUrl = ({ port }: EndpointAddress): string =>
+  `http://${loopback}:${port}${tokenPath}`;

@@ -8,8 +8,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAnyRunning } from "../terraform/process.ts";
 import { loopback, type EndpointAddress } from "./endpoint-address.ts";
-import { listenerOf, type ListenedJob, type Listener } from "./listener.ts";
-import type { RoleSession } from "./role-session.ts";
+import { listenerOf, type HandedOut, type ListenedJob, type Listener } from "./listener.ts";
 
 /** Until a port that is in use, or a listener that has just ended, is tried again: milliseconds. */
 const retryEvery = 200;
@@ -20,7 +19,7 @@ export interface EndpointOptions {
   readonly workDir: string;
   /** The directory of the job's commands. */
   readonly runs: string;
-  readonly session: RoleSession;
+  readonly session: HandedOut;
   /** Aborted when this agent no longer needs the endpoint. */
   readonly over: AbortSignal;
   /** Called with each new address before anything can use it. */
@@ -76,6 +75,11 @@ export class Endpoint {
   /** The session has new credentials. */
   renewed(): void {
     this.#listener?.give(this.#job);
+  }
+
+  /** Resolves when requests get what the session has now. */
+  async settle(): Promise<void> {
+    await this.#listener?.settle();
   }
 
   async #tryToOpen(): Promise<void> {

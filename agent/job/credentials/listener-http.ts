@@ -7,8 +7,8 @@ import { createHash } from "node:crypto";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
-import { credentialsPath, loopback } from "./endpoint-address.ts";
-import type { SessionCredentials } from "./assume-role.ts";
+import { credentialsPath, loopback, tokenPath } from "./endpoint-address.ts";
+import type { Handout } from "./listener-messages.ts";
 
 /** To all ports together. Beyond this number, the oldest idle one is closed. */
 const mostConnections = 500;
@@ -18,7 +18,7 @@ const requestLimit = 8192;
 const patience = 5000;
 
 /** Returns credentials, valid for `life` milliseconds from now, or why there are none. */
-export type Current = () => Promise<SessionCredentials | string>;
+export type Current = () => Promise<Handout | string>;
 
 /**
  * Listens on the port; returns the function that closes it. Without a token, every request is
@@ -112,12 +112,13 @@ async function answer(
   request: string,
 ): Promise<Answer> {
   if (expected === undefined) return refusal("503 Service Unavailable", "NoCredentials", abandoned);
-  const [, given = ""] = /^authorization:[ \t]*(.*?)[ \t]*$/im.exec(request) ?? [];
+  // AWS SDKs send the password alone, others as a Bearer token.
+  const [, given = ""] = /^authorization:[ \t]*(?:bearer[ \t]+)?(.*?)[ \t]*$/im.exec(request) ?? [];
   if (!equalSecrets(digest(given), expected))
     return refusal("403 Forbidden", "AccessDenied", "the token of the job is missing or wrong");
-  const [, method, path] = /^(\S+) (\S+) HTTP\/1\.[01]\r\n/.exec(request) ?? [];
-  if (path !== credentialsPath)
-    return refusal("404 Not Found", "NotFound", "this address has only the credentials");
+  const [, method, target = ""] = /^(\S+) (\S+) HTTP\/1\.[01]\r\n/.exec(request) ?? [];
+  const { pathname: path, searchParams: query } = URL.parse(target, "http://x") ?? new URL("x:");
+  if (path !== credentialsPath && path !== tokenPath) return nothingElse;
   if (method !== "GET")
     return refusal("405 Method Not Allowed", "MethodNotAllowed", "read the credentials with GET");
   waiting.add(socket);
@@ -126,6 +127,11 @@ async function answer(
     const message = `the agent has no credentials: ${found}`;
     return refusal("503 Service Unavailable", "NoCredentials", message);
   }
+  return path === credentialsPath ? credentialsIn(found) : tokenIn(found, query.get("audience"));
+}
+
+function credentialsIn(found: Handout): Answer {
+  if ("token" in found) return nothingElse;
   const body = {
     AccessKeyId: found.accessKeyId,
     SecretAccessKey: found.secretAccessKey,
@@ -134,6 +140,16 @@ async function answer(
     Expiration: new Date(Date.now() + found.life).toISOString(),
   };
   return { status: "200 OK", body };
+}
+
+/** As GitHub answers the jobs of its Actions, which is what the providers of Azure expect. */
+function tokenIn(found: Handout, audience: string | null): Answer {
+  if (!("token" in found)) return nothingElse;
+  if (audience !== null && audience !== found.audience) {
+    const message = `the cloud identity of this job is for the audience ${found.audience} only`;
+    return refusal("403 Forbidden", "AudienceNotAllowed", message);
+  }
+  return { status: "200 OK", body: { value: found.token } };
 }
 
 const abandoned =
@@ -145,5 +161,11 @@ const refusal = (status: string, code: string, message: string): Answer => ({
   status,
   body: { code, message },
 });
+
+const nothingElse = refusal(
+  "404 Not Found",
+  "NotFound",
+  "this address has only the credentials of the job",
+);
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

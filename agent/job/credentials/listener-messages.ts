@@ -6,6 +6,17 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { SessionCredentials } from "./assume-role.ts";
 
+/** A token of the job itself, which the control plane has signed. */
+export interface IdentityToken {
+  readonly token: string;
+  readonly audience: string;
+  /** For how many milliseconds from now it is valid. */
+  readonly life: number;
+}
+
+/** What a job gets at its port: credentials of a role, or the job's own token. */
+export type Handout = SessionCredentials | IdentityToken;
+
 /** The listener's directory. It works there, so that its socket has a short path. */
 export const listenerFolder = (workDir: string): string => join(workDir, "credentials");
 export const socketName = "socket";
@@ -31,7 +42,7 @@ export type Order =
       readonly port?: number;
       readonly token?: string;
     }
-  | { readonly do: "give"; readonly job: string; readonly credentials: SessionCredentials }
+  | { readonly do: "give"; readonly job: string; readonly credentials: Handout }
   | { readonly do: "fail"; readonly job: string; readonly message: string }
   /** The agent no longer needs the job's ports. They close when no command of the job runs. */
   | { readonly do: "release"; readonly job: string }

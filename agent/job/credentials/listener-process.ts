@@ -14,9 +14,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { writeWhole } from "../../machine/files.ts";
 import { identityOf } from "../../machine/process-identity.ts";
 import { isAnyRunning } from "../terraform/process.ts";
-import type { SessionCredentials } from "./assume-role.ts";
 import { serveCredentials } from "./listener-http.ts";
-import { hear, identityName, socketName, tell, type Order } from "./listener-messages.ts";
+import {
+  hear,
+  identityName,
+  socketName,
+  tell,
+  type Handout,
+  type Order,
+} from "./listener-messages.ts";
 import { endsIn, leftOf, type Ends } from "./validity.ts";
 
 /** Below the ports of outgoing connections on Linux, which would take one that is opened again. */
@@ -38,7 +44,7 @@ interface Job {
   readonly runs: string;
   readonly ports: Map<number, Port>;
   agent: Socket | undefined;
-  last?: { readonly credentials: SessionCredentials; readonly ends: Ends };
+  last?: { readonly credentials: Handout; readonly ends: Ends };
   failure?: string;
   renewal?: PromiseWithResolvers<void> | undefined;
 }
@@ -151,7 +157,7 @@ async function openPort(
 }
 
 /** Returns credentials that are valid now, or why there are none. */
-async function current(id: string, job: Job): Promise<SessionCredentials | string> {
+async function current(id: string, job: Job): Promise<Handout | string> {
   const valid = validOf(job);
   if (valid) return valid;
   if (!job.agent) return "it is away, and the last ones have expired";
@@ -166,7 +172,7 @@ async function current(id: string, job: Job): Promise<SessionCredentials | strin
   return validOf(job) ?? job.failure;
 }
 
-function validOf({ last }: Job): SessionCredentials | undefined {
+function validOf({ last }: Job): Handout | undefined {
   const life = last ? leftOf(last.ends) : 0;
   return last && life > 0 ? { ...last.credentials, life } : undefined;
 }

@@ -18,11 +18,11 @@ import {
   listenerFolder,
   socketName,
   tell,
+  type Handout,
   type Order,
   type Reply,
   type Word,
 } from "./listener-messages.ts";
-import type { RoleSession } from "./role-session.ts";
 
 /** In milliseconds. */
 const startLimit = 30_000;
@@ -31,10 +31,16 @@ const pingEvery = 10_000;
 /** It has 15 MiB of its own; the rest it shares with the agent. */
 const flags = ["--max-semi-space-size=1", "--max-old-space-size=48", "--no-node-snapshot"];
 
+/** Where the listener gets what it hands out. */
+export interface HandedOut {
+  readonly valid: Handout | undefined;
+  current(): Promise<unknown>;
+}
+
 /** A job whose ports the listener holds. */
 export interface ListenedJob {
   readonly id: string;
-  readonly session: RoleSession;
+  readonly session: HandedOut;
   onTrouble(text: string): void;
   /** The listener has ended. The ports are free. */
   onLost(process: string): void;
@@ -79,6 +85,11 @@ export class Listener {
       this.#socket.destroy();
       return false;
     }
+  }
+
+  /** Resolves when it has taken what it was told, or does not respond. */
+  async settle(): Promise<void> {
+    await this.#ask("ping", {}).catch(() => undefined);
   }
 
   add(job: ListenedJob): void {

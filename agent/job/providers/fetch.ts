@@ -7,7 +7,7 @@
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { known, StepFailedError, type JobContext } from "../context.ts";
-import { cloudEnvironment } from "../credentials/credentials.ts";
+import { cloudEnvironment, kindOf } from "../credentials/cloud-identity.ts";
 import { failureOf } from "../terraform/diagnostics.ts";
 import { environmentOf, stateEnvironment } from "../terraform/environment.ts";
 import { fetchWithin } from "../source/fetch-limit.ts";
@@ -161,10 +161,8 @@ export function checkLock({ workspace, facts }: JobContext): void {
 }
 
 /** For both runs: names of this pattern, an empty home, no state, no role. */
-function fetchEnvironment(
-  { claim, settings, workspace, isolation }: JobContext,
-  names: RegExp,
-): Record<string, string> {
+function fetchEnvironment(context: JobContext, names: RegExp): Record<string, string> {
+  const { claim, settings, workspace, isolation } = context;
   const own = Object.entries(claim.job.config_snapshot.environment ?? {});
   return environmentOf({
     path: settings.path,
@@ -174,6 +172,7 @@ function fetchEnvironment(
     temporary: isolation.temporary(),
     state: {},
     cloud: {},
+    hasMachineIdentity: kindOf(context) === "machine",
   });
 }
 

@@ -15,6 +15,8 @@ export interface EnvironmentParts {
   readonly state: Readonly<Record<string, string>>;
   /** The address and password of the endpoint for cloud credentials. */
   readonly cloud: Readonly<Record<string, string>>;
+  /** The job uses the identity of this machine at Google or Azure. */
+  readonly hasMachineIdentity?: boolean;
 }
 
 /** Later entries win, so a configuration can replace nothing that the agent sets. */
@@ -33,6 +35,7 @@ export function environmentOf(parts: EnvironmentParts): Record<string, string> {
     ...parts.state,
     // A job without credentials of its own must not use this machine's identity either.
     AWS_EC2_METADATA_DISABLED: "true",
+    ...(parts.hasMachineIdentity ? {} : { GCE_METADATA_HOST: "metadata.invalid" }),
     ...parts.cloud,
   };
 }

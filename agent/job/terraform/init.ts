@@ -127,6 +127,7 @@ async function initFailure(context: JobContext, end: TerraformEnd): Promise<Step
 
 /** Before anything of the job runs, gives it the files that the agent has prepared. */
 function giveWorkspace(context: JobContext): void {
+  context.identity?.place();
   const { source, home, temporary, artifact, cliConfig } = context.workspace;
   context.isolation.give(source, home, temporary, artifact, cliConfig);
   giveState(context);

@@ -12,6 +12,7 @@ import {
 import type { Facts } from "../facts.ts";
 import { JournalError } from "../journal.ts";
 import type { UnknownValues } from "../../../protocol/made-known.ts";
+import { enterApply } from "../credentials/credentials.ts";
 import { mentions } from "../mentions.ts";
 import { failureOf, ofWithheld } from "./diagnostics.ts";
 import { appliesWithVariables } from "../plan/ephemeral.ts";
@@ -161,6 +162,7 @@ export const apply: Step = {
   name: "apply",
   command: (context) => applyCommand(context),
   async run(context) {
+    await enterApply(context);
     const options = { logged: true, patience: context.settings.patience.apply, changes: true };
     const variables = ephemeralArguments(context);
     try {

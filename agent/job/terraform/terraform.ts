@@ -10,7 +10,7 @@ import {
   StepFailedError,
   type JobContext,
 } from "../context.ts";
-import { cloudEnvironment } from "../credentials/credentials.ts";
+import { cloudEnvironment, kindOf, replacedVariables } from "../credentials/cloud-identity.ts";
 import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
 import { saysInterruptedTwice } from "./diagnostics.ts";
 import { environmentOf, stateEnvironment } from "./environment.ts";
@@ -170,15 +170,23 @@ const commandOf = (
         environmentOf({
           path: context.settings.path,
           network: context.settings.network,
-          own: context.claim.job.config_snapshot.environment ?? {},
+          own: ownEnvironment(context),
           workspace: context.workspace,
           temporary: context.isolation.temporary(),
           state: stateEnvironment(context),
           cloud: cloudEnvironment(context),
+          hasMachineIdentity: kindOf(context) === "machine",
         })),
       ...debugEnvironment(context),
     },
   });
+
+/** Without what the cloud identity replaces. */
+function ownEnvironment({ claim }: JobContext): Record<string, unknown> {
+  const { environment = {} } = claim.job.config_snapshot;
+  const replaced = new Set(replacedVariables({ claim }));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !replaced.has(name)));
+}
 
 /**
  * Terraform collects garbage whenever its memory doubles, a quarter of a short command. Not for

@@ -74,6 +74,7 @@ function server(refusal?: JobRefusedError): {
       uploadDebugLog: () => Promise.reject(new Error("not asked for")),
       downloadPlan: () => Promise.reject(new Error("not asked for")),
       downloadSource: () => Promise.reject(new Error("not asked for")),
+      identityToken: () => Promise.reject(new Error("not asked for")),
       stateAddress: () => "http://127.0.0.1:9",
       hasState: () => Promise.resolve(false),
       readState: () => Promise.resolve(undefined),

@@ -50,6 +50,8 @@ export interface InterfaceOnlyServer extends AsyncDisposable {
   log(job: PlainJob, stream: string): string;
   /** Responds to every request with this status until it is called without one. */
   fail(status?: number): void;
+  /** Answers requests for tokens of a job, which the published interface does not have. */
+  giveToken: ((job: PlainJob, request: Record<string, unknown>) => Reply) | undefined;
 }
 
 /** Starts a server on a free port with one registered worker. */
@@ -109,6 +111,11 @@ export async function startInterfaceOnlyServer(
         return bytes ? { status: 200, bytes } : { status: 404, text: "not found" };
       },
     ],
+    [
+      "POST",
+      /^\/api\/jobs\/([^/]+)\/identity-token$/,
+      (job, body) => plain.giveToken?.(job, json(body)) ?? { status: 404 },
+    ],
   ];
 
   const server = createServer((request, response) => {
@@ -143,7 +150,8 @@ export async function startInterfaceOnlyServer(
   }
 
   const { url, [Symbol.asyncDispose]: close } = await listen(server);
-  return {
+  const plain: InterfaceOnlyServer = {
+    giveToken: undefined,
     url,
     workerId,
     workerToken,
@@ -187,13 +195,14 @@ export async function startInterfaceOnlyServer(
     },
     [Symbol.asyncDispose]: close,
   };
+  return plain;
 }
 
 /** Resolves with the job at its end. */
 export const ended = (job: PlainJob): Promise<PlainJob> =>
   until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
 
-interface Reply {
+export interface Reply {
   readonly status: number;
   readonly text?: string;
   readonly bytes?: Buffer;

@@ -1,12 +1,14 @@
 /**
  * An STS that is as strict as AWS where emulators are not: signer, role, trust policy with the
- * external id, session name, tags, and the expiry of what it has issued. Returns the XML of AWS.
+ * external id, session name, tags, tokens of an issuer and what a role binds of them, and the expiry
+ * of what it has issued. Returns the XML of AWS.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { createRemoteJWKSet, errors, jwtVerify } from "jose";
 import type { TrustPolicy } from "../../../protocol/cloud-identities.ts";
 
 /** The identity of the agents, with the variables for an AWS SDK. */
@@ -19,6 +21,13 @@ export const caller = {
     AWS_REGION: "eu-central-1",
   },
 };
+
+/** What the trust policy of a role binds of a token, and where the issuer's keys are. */
+export interface TokenTrust {
+  readonly issuer: string;
+  readonly audience: string;
+  subject: string;
+}
 
 export interface StsRequest {
   readonly action: string;
@@ -42,6 +51,8 @@ export interface StrictSts extends AsyncDisposable {
   readonly url: string;
   /** Trust policies by role. */
   readonly roles: Map<string, TrustPolicy>;
+  /** The tokens with which a role may be assumed, by role. */
+  readonly trusts: Map<string, TokenTrust>;
   readonly asked: StsRequest[];
   readonly given: IssuedCredentials[];
   /** The fault that replaces the response. */
@@ -60,6 +71,7 @@ export async function startStrictSts(life = 3600): Promise<StrictSts> {
   const sts: StrictSts = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     roles: new Map(),
+    trusts: new Map(),
     asked: [],
     given: [],
     trouble: undefined,
@@ -104,8 +116,7 @@ async function answer(
   if (sts.trouble === "silent") return;
   try {
     if (sts.trouble === "throttled") throw new StsError(400, "Throttling", "Rate exceeded");
-    const who = signer(sts, request);
-    const result = asked.action === "GetCallerIdentity" ? identity(who) : assume(sts, who, asked);
+    const result = await resultOf(sts, request, asked, form.get("WebIdentityToken"));
     const name = `${asked.action}Response`;
     send(response, 200, `<${name} ${namespace}>${result}</${name}>`);
   } catch (error) {
@@ -120,6 +131,41 @@ const namespace = 'xmlns="https://sts.amazonaws.com/doc/2011-06-15/"';
 
 const send = (response: ServerResponse, status: number, xml: string): void =>
   void response.writeHead(status, { "content-type": "text/xml" }).end(xml);
+
+async function resultOf(
+  sts: StrictSts,
+  request: IncomingMessage,
+  asked: StsRequest,
+  token: string | null,
+): Promise<string> {
+  if (asked.action === "AssumeRoleWithWebIdentity") {
+    if (request.headers.authorization !== undefined)
+      throw new StsError(400, "ValidationError", "the test expects a call without a signature");
+    return assumeByToken(sts, asked, token ?? "");
+  }
+  const who = signer(sts, request);
+  return asked.action === "GetCallerIdentity" ? identity(who) : assume(sts, who, asked);
+}
+
+/** Verifies the token by the keys that its issuer publishes, with a library that nothing here shares. */
+async function assumeByToken(sts: StrictSts, asked: StsRequest, token: string): Promise<string> {
+  const trust = sts.trusts.get(asked.role ?? "");
+  const denied = new StsError(
+    403,
+    "AccessDenied",
+    "Not authorized to perform sts:AssumeRoleWithWebIdentity",
+  );
+  if (!trust || !asked.session) throw denied;
+  const keys = createRemoteJWKSet(new URL(`${trust.issuer}/.well-known/jwks.json`));
+  const { issuer, audience } = trust;
+  const { payload } = await jwtVerify(token, keys, { issuer, audience }).catch((error: unknown) => {
+    if (error instanceof errors.JWTExpired)
+      throw new StsError(400, "ExpiredTokenException", "Token expired");
+    throw new StsError(400, "InvalidIdentityToken", (error as Error).message);
+  });
+  if (payload.sub !== trust.subject) throw denied;
+  return sessionXml(sts, "AssumeRoleWithWebIdentity");
+}
 
 /** Returns the ARN of the signer. A signature must be present; its value is not checked. */
 function signer(sts: StrictSts, request: IncomingMessage): string {
@@ -164,6 +210,10 @@ function assume(sts: StrictSts, who: string, asked: StsRequest): string {
     );
   if (!mayDo("sts:AssumeRole", { "sts:ExternalId": externalId })) throw denied("sts:AssumeRole");
   if (Object.keys(tags).length > 0 && !mayDo("sts:TagSession", {})) throw denied("sts:TagSession");
+  return sessionXml(sts, "AssumeRole");
+}
+
+function sessionXml(sts: StrictSts, action: string): string {
   const given: IssuedCredentials = {
     accessKeyId: `ASIA${randomBytes(8).toString("hex").toUpperCase()}`,
     secretAccessKey: randomBytes(30).toString("base64"),
@@ -172,9 +222,9 @@ function assume(sts: StrictSts, who: string, asked: StsRequest): string {
   };
   sts.given.push(given);
   return (
-    `<AssumeRoleResult><Credentials><AccessKeyId>${given.accessKeyId}</AccessKeyId>` +
+    `<${action}Result><Credentials><AccessKeyId>${given.accessKeyId}</AccessKeyId>` +
     `<SecretAccessKey>${given.secretAccessKey}</SecretAccessKey><SessionToken>${given.sessionToken}</SessionToken>` +
-    `<Expiration>${new Date(given.ends + sts.clockAhead).toISOString()}</Expiration></Credentials></AssumeRoleResult>`
+    `<Expiration>${new Date(given.ends + sts.clockAhead).toISOString()}</Expiration></Credentials></${action}Result>`
   );
 }
 

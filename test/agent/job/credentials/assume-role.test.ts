@@ -1,11 +1,8 @@
 /** The real AWS SDK against a strict STS. */
 import { createServer } from "node:http";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import {
-  RoleRefusedError,
-  roleAssumer,
-  type Role,
-} from "../../../../agent/job/credentials/assume-role.ts";
+import { roleAssumer, type Role } from "../../../../agent/job/credentials/assume-role.ts";
+import { IdentityRefusedError } from "../../../../agent/job/credentials/identity-errors.ts";
 import { caller, startStrictSts, type StrictSts } from "../../../helpers/agent/strict-sts.ts";
 import { listen } from "../../../helpers/network/listen.ts";
 
@@ -47,7 +44,7 @@ const assume = (change: Partial<Role> = {}, network: Record<string, string> = {}
   roleAssumer({ ...role, ...change }, { aws: {}, network })(never);
 const refusal = async (change: Partial<Role> = {}): Promise<string> => {
   const error: unknown = await assume(change).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(RoleRefusedError);
+  expect(error).toBeInstanceOf(IdentityRefusedError);
   return (error as Error).message;
 };
 
@@ -99,7 +96,7 @@ test.each(["throttled", "down"] as const)(
     sts.trouble = trouble;
     const error = await assume().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
-    expect(error).not.toBeInstanceOf(RoleRefusedError);
+    expect(error).not.toBeInstanceOf(IdentityRefusedError);
     expect(sts.asked).toHaveLength(1);
   },
 );

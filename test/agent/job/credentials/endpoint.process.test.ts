@@ -17,7 +17,8 @@ import {
   endpointEnvironment,
   type EndpointAddress,
 } from "../../../../agent/job/credentials/endpoint-address.ts";
-import { RoleSession } from "../../../../agent/job/credentials/role-session.ts";
+import type { Handout } from "../../../../agent/job/credentials/listener-messages.ts";
+import { RenewedSession } from "../../../../agent/job/credentials/renewed-session.ts";
 import { openRun, type Run } from "../../../../agent/job/terraform/process.ts";
 import { until } from "../../../helpers/agent/agent-process.ts";
 import { folderForEachTest } from "../../../helpers/machine/folders.ts";
@@ -47,21 +48,27 @@ const setOf = (life: number) => ({
 
 interface Opened {
   readonly endpoint: Endpoint;
-  readonly session: RoleSession;
+  readonly session: RenewedSession<Handout>;
   readonly troubles: string[];
   /** The address for the next commands. */
   readonly address: EndpointAddress;
 }
 
 /** The endpoint of a job as an agent holds it until `over`. */
-function endpointOf(job: string, life: number | Error, end = over.signal): Opened {
+function endpointOf(
+  job: string,
+  life: number | Error,
+  end = over.signal,
+  makeSet: (life: number) => Handout = setOf,
+): Opened {
   const troubles: string[] = [];
   const addresses: EndpointAddress[] = [];
   const onTrouble = (text: string): void => void troubles.push(text);
-  const session: RoleSession = new RoleSession({
-    assume: async () => {
+  const session: RenewedSession<Handout> = new RenewedSession<Handout>({
+    source: "STS",
+    obtain: async () => {
       if (life instanceof Error) throw life;
-      return setOf(life);
+      return makeSet(life);
     },
     over: end,
     onCredentials: () => {},
@@ -90,8 +97,12 @@ function endpointOf(job: string, life: number | Error, end = over.signal): Opene
 
 const runsOf = (job: string): string => join(workDir, "jobs", job, "runs");
 
-async function opened(job: string, life: number | Error, end = over.signal): Promise<Opened> {
-  const one = endpointOf(job, life, end);
+async function opened(
+  job: string,
+  life: number | Error,
+  makeSet: (life: number) => Handout = setOf,
+): Promise<Opened> {
+  const one = endpointOf(job, life, over.signal, makeSet);
   await one.endpoint.open();
   if (!(life instanceof Error)) await one.session.current();
   return one;
@@ -170,7 +181,7 @@ describe("an endpoint", () => {
   test("gives a request without the token nothing, whatever its path", async () => {
     const { address } = await opened("one", 60_000);
     const { token } = address;
-    for (const wrong of [undefined, "", "x", `${token}x`, token.slice(1), `Bearer ${token}`]) {
+    for (const wrong of [undefined, "", "x", `${token}x`, token.slice(1), `Basic ${token}`]) {
       const { status, body } = await ask(address, { token: wrong });
       expect(status).toBe(403);
       expect(JSON.stringify(body)).not.toContain("secret");
@@ -178,6 +189,39 @@ describe("an endpoint", () => {
     expect((await ask(address, { path: "/" })).status).toBe(403);
     expect((await ask(address, { token, path: "/credentials/x" })).status).toBe(404);
     expect((await ask(address, { token, method: "POST" })).status).toBe(405);
+  });
+
+  test("gives a token of the job as Azure's and Google's libraries ask for it, for its audience only, and nothing else", async () => {
+    const audience = "api://AzureADTokenExchange";
+    const { address, session, endpoint } = await opened("one", 60_000, (life) => ({
+      token: `ey-${++sets}`,
+      audience,
+      life,
+    }));
+    const token = `Bearer ${address.token}`;
+    const [path] = ["/token"];
+    const first = (await ask(address, { token, path })).body["value"];
+    expect(first).toMatch(/^ey-\d+$/);
+    const query = `/token?api-version=2&audience=${encodeURIComponent(audience)}`;
+    expect(await ask(address, { token, path: query })).toEqual({
+      status: 200,
+      body: { value: first },
+    });
+    expect(await ask(address, { token, path: "/token?audience=sts.amazonaws.com" })).toEqual({
+      status: 403,
+      body: {
+        code: "AudienceNotAllowed",
+        message: `the cloud identity of this job is for the audience ${audience} only`,
+      },
+    });
+    expect((await ask(address)).status).toBe(404);
+    session.reset();
+    await session.current();
+    await endpoint.settle();
+    expect((await ask(address, { token, path })).body["value"]).not.toBe(first);
+    const role = await opened("two", 60_000);
+    expect((await ask(role.address, { token: role.address.token, path })).status).toBe(404);
+    expect((await ask(address, { token: role.address.token, path })).status).toBe(403);
   });
 
   test("responds with 503 and the reason without credentials, and asks the agent when they have expired", async () => {

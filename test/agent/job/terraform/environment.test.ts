@@ -29,6 +29,7 @@ test("environmentOf returns the documented variables and nothing of the agent's 
     TF_CLI_CONFIG_FILE: "/srv/agent/workspaces/j/terraform.rc",
     TF_HTTP_USERNAME: "u",
     AWS_EC2_METADATA_DISABLED: "true",
+    GCE_METADATA_HOST: "metadata.invalid",
     AWS_REGION: "eu-west-1",
   });
 });

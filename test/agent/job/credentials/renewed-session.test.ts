@@ -1,11 +1,12 @@
 /** Renewal of sessions that live for seconds. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
+import type { SessionCredentials } from "../../../../agent/job/credentials/assume-role.ts";
 import {
-  RoleRefusedError,
-  type SessionCredentials,
-} from "../../../../agent/job/credentials/assume-role.ts";
-import { RoleSession } from "../../../../agent/job/credentials/role-session.ts";
+  IdentityRefusedError,
+  ServerAwayError,
+} from "../../../../agent/job/credentials/identity-errors.ts";
+import { RenewedSession } from "../../../../agent/job/credentials/renewed-session.ts";
 
 let over = new AbortController();
 afterEach(() => over.abort());
@@ -16,8 +17,9 @@ function sessionOf(...responses: (number | Error)[]) {
   const asked: number[] = [];
   const received: string[] = [];
   const messages: string[] = [];
-  const session = new RoleSession({
-    assume: async (signal) => {
+  const session = new RenewedSession({
+    source: "STS",
+    obtain: async (signal) => {
       const next = Math.min(asked.push(performance.now()), responses.length) - 1;
       const response = responses[next] ?? 0;
       await sleep(20, undefined, { signal });
@@ -99,7 +101,7 @@ test.concurrent("the first credentials are retried while STS fails, up to a time
 });
 
 test.concurrent("a refusal is not retried, and a stop ends the wait at once", async () => {
-  const refused = sessionOf(new RoleRefusedError("AccessDenied"));
+  const refused = sessionOf(new IdentityRefusedError("AccessDenied"));
   await expect(refused.session.begin(never, 10_000)).rejects.toThrow("AccessDenied");
   expect(refused.asked).toHaveLength(1);
   const stop = new AbortController();
@@ -119,4 +121,28 @@ test("after the end of the job nothing is requested, reported or logged", async 
   await expect(session.current()).rejects.toThrow("aborted");
   expect(asked).toHaveLength(1);
   expect([received, messages]).toEqual([[], []]);
+});
+
+test.concurrent("a control plane that is away takes nothing of the time limit of the first credentials", async () => {
+  const away = new ServerAwayError("503");
+  const { session, asked } = sessionOf(away, away, 60_000);
+  await session.begin(never, 1);
+  expect(asked).toHaveLength(3);
+  const hopeless = sessionOf(away, down, 60_000);
+  await expect(hopeless.session.begin(never, 1)).rejects.toThrow("ECONNREFUSED");
+  expect(hopeless.asked).toHaveLength(2);
+});
+
+test.concurrent("a reset session hands out nothing of before, not even what was on its way", async () => {
+  const { session, asked, received } = sessionOf(60_000);
+  await session.begin(never, 1000);
+  void session.keep();
+  session.reset();
+  expect(session.valid).toBeUndefined();
+  const dropped = session.current();
+  session.reset();
+  await expect(dropped).rejects.toThrow("aborted");
+  await session.begin(never, 1000);
+  expect(await keyOf(session.current())).toBe(`key ${asked.length}`);
+  expect(received).not.toContain("key 2");
 });

@@ -1,0 +1,53 @@
+/** Checks which kinds of cloud identities jobs can have here. */
+import { dispatcherOf } from "../../common/http-proxies.ts";
+import { ProblemError, send } from "../../protocol/transport.ts";
+import { describe } from "../api/describe.ts";
+import { readLeniently } from "../api/calls.ts";
+import type { AgentConfig } from "../config.ts";
+import { identityKinds, type IdentityKind } from "../job/credentials/cloud-identity.ts";
+import { plainConnectorFor } from "../machine/network.ts";
+import { finding, ok, type Finding } from "../../common/doctor/finding.ts";
+
+const check = "identities";
+const patience = 10_000;
+
+/** All but `aws` need tokens of the control plane, whose issuer clouds must reach and accept. */
+export async function identities({ url, network }: AgentConfig): Promise<Finding> {
+  const dispatcher = dispatcherOf(network, plainConnectorFor(url));
+  try {
+    const signal = AbortSignal.timeout(patience);
+    const answer = await send(url, "readIssuer", {}, { dispatcher, signal });
+    const { issuer } = (await readLeniently(answer)) as { issuer?: unknown };
+    if (typeof issuer !== "string" || !URL.canParse(issuer)) return onlyAws;
+    const { working, lacks } = kindsOf(new URL(issuer));
+    return ok(check, [`${working.join(", ")}, with tokens of ${issuer}`, ...lacks].join("; "));
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 404) return onlyAws;
+    return finding(check, "skipped", `the issuer of tokens cannot be read: ${describe(error)}`);
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+const onlyAws = ok(check, "aws; the control plane gives no tokens for the other kinds");
+
+export function kindsOf({ protocol, port }: URL): {
+  readonly working: readonly IdentityKind[];
+  readonly lacks: readonly string[];
+} {
+  const isSecure = protocol === "https:";
+  const clouds = ["aws_web_identity", "gcp", "azure"] satisfies IdentityKind[];
+  const lacking = new Set<IdentityKind>(
+    isSecure ? (port === "" ? [] : clouds.slice(0, 1)) : clouds,
+  );
+  const names = identityKinds.filter((kind) => lacking.has(kind)).join(", ");
+  return {
+    working: identityKinds.filter((kind) => !lacking.has(kind)),
+    lacks:
+      names === ""
+        ? []
+        : [
+            `not ${names}, which ${isSecure ? "refuses an issuer with a port" : "need an issuer with https"} (WINDLASS_ISSUER_URL of the control plane)`,
+          ],
+  };
+}

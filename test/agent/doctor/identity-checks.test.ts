@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { kindsOf } from "../../../agent/doctor/identity-checks.ts";
+
+test.each([
+  ["https://windlass.example.com", ["aws", "aws_web_identity", "gcp", "azure", "vault"], []],
+  [
+    "https://windlass.example.com:8443",
+    ["aws", "gcp", "azure", "vault"],
+    [
+      "not aws_web_identity, which refuses an issuer with a port (WINDLASS_ISSUER_URL of the control plane)",
+    ],
+  ],
+  [
+    "http://windlass.example.com",
+    ["aws", "vault"],
+    [
+      "not aws_web_identity, gcp, azure, which need an issuer with https (WINDLASS_ISSUER_URL of the control plane)",
+    ],
+  ],
+])("with the issuer %s", (issuer, working, lacks) => {
+  expect(kindsOf(new URL(issuer))).toEqual({ working, lacks });
+});
