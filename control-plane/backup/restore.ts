@@ -30,6 +30,7 @@ export interface RestoredBackup {
 }
 
 const asidePrefix = "before-restore-";
+const stagePrefix = "restoring-";
 const keyName = "WINDLASS_SECRET_KEY";
 
 /**
@@ -48,18 +49,22 @@ export async function restoreBackup(
   const directory = config.dataDirectory;
   checkLayout(config);
   const isNew = !existsSync(directory);
-  const existing = isNew ? [] : (await readdir(directory)).filter((name) => !others.has(name));
+  const names = isNew ? [] : (await readdir(directory)).filter((name) => !others.has(name));
+  const existing = names.filter((name) => !name.startsWith(stagePrefix));
   if (existing.length === 0 && existsSync(join(directory, linkName)))
     throw new ConfigError(
       `${directory} is of a terraform directory that "windlass up" deployed, and contains no data of a server: set WINDLASS_DATA_DIR to the data directory`,
     );
   const release = holdAll(config);
-  const stage = join(directory, `restoring-${randomBytes(6).toString("hex")}`);
+  const stage = join(directory, `${stagePrefix}${randomBytes(6).toString("hex")}`);
   try {
     if (existing.length > 0 && !force)
       throw new Error(
         `${directory} is not empty; with --force, its content is moved to a directory ${asidePrefix}… inside it`,
       );
+    // Of a restore that was killed: their content is in its backup.
+    for (const name of names.filter((one) => one.startsWith(stagePrefix)))
+      await rm(join(directory, name), { recursive: true });
     await mkdir(stage, { recursive: true, mode: 0o700 });
     const manifest = await unpackBackup(file, stage);
     checkPlace(config, manifest);
