@@ -48,9 +48,9 @@ async function stop(pid: number): Promise<void> {
 }
 
 async function hasEnded(pid: number, within: number): Promise<boolean> {
-  const deadline = Date.now() + within;
+  const deadline = performance.now() + within;
   while (isAlive(pid)) {
-    if (Date.now() >= deadline) return false;
+    if (performance.now() >= deadline) return false;
     await sleep(20);
   }
   return true;
@@ -59,9 +59,9 @@ async function hasEnded(pid: number, within: number): Promise<boolean> {
 /** Terraform survives the death of its agent by design. Without /proc, it ends by itself. */
 async function sweep(inside: string): Promise<void> {
   if (process.platform !== "linux") return;
-  const deadline = Date.now() + 5000;
+  const deadline = performance.now() + 5000;
   let remaining = processesIn(inside);
-  while (remaining.length > 0 && Date.now() < deadline) {
+  while (remaining.length > 0 && performance.now() < deadline) {
     for (const pid of remaining) signal(pid, "SIGKILL");
     await sleep(20);
     remaining = processesIn(inside);

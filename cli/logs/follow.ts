@@ -31,7 +31,7 @@ export async function followJob(
 ): Promise<JobProgress> {
   const { signal } = follower;
   let last = 0;
-  let lastContact = Date.now();
+  let lastContact = performance.now();
   for (let failures = 0; ; failures++) {
     try {
       const response = await send(
@@ -56,7 +56,7 @@ export async function followJob(
       for await (const bytes of response.body as AsyncIterable<Buffer>) {
         if (failures > 0) follower.onTrouble(undefined);
         failures = 0;
-        lastContact = Date.now();
+        lastContact = performance.now();
         parser.feed(decoder.decode(bytes, { stream: true }));
         if (end) return end;
       }
@@ -65,7 +65,7 @@ export async function followJob(
       signal.throwIfAborted();
       const { message } = toCliError(error, server) as Error;
       if (!isTransient(error)) throw error;
-      if (Date.now() - lastContact > reconnectTimeout)
+      if (performance.now() - lastContact > reconnectTimeout)
         throw new CliError(
           `The server has been unreachable for ${reconnectTimeout / minute} minutes (${message})`,
           1,

@@ -66,6 +66,7 @@ export const withEngine = {
   ],
   faults: [
     "agent-cancel",
+    "agent-clock",
     "agent-errors",
     "agent-life",
     "agent-lossy",
