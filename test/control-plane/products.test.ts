@@ -24,6 +24,8 @@ import { listWaitingFor } from "../../control-plane/store/approvals/waiting.ts";
 import { countSpecsByStatus } from "../../control-plane/store/configurations/summaries.ts";
 import { findJobPage, searchedJobs } from "../../control-plane/store/jobs/lists.ts";
 import { listRuns } from "../../control-plane/services/jobs/runs.ts";
+import { membersLimit } from "../../control-plane/services/teams/membership.ts";
+import { replaceTeamGroups } from "../../control-plane/services/teams/groups.ts";
 import { search, searchedNames } from "../../control-plane/services/search/search.ts";
 import { approvalSteps } from "../helpers/people/approvals.ts";
 import type { Queries, Store } from "../../control-plane/store/db.ts";
@@ -346,4 +348,57 @@ describe("configurations × versions of their states, when a zone moves", () => 
     ).rejects.toThrow(StatesChangedError);
     expect((await measureStates(context, move)).bytes).toBe(state_bytes + 5);
   });
+});
+
+test("people × groups of a team: a change of the groups joins so many, and looks at each page once", async () => {
+  const admin = await addTestUser(plane);
+  const { slug } = await addTeam(plane, admin);
+  const { id } = (await readRows(plane, "teams", { slug }))[0]!;
+  const { store } = plane.context;
+  const issuer = "https://id.example.com";
+  const providers = { oidc: { baseUrl: issuer, clientId: "c", clientSecret: "s" } };
+  const groups = JSON.stringify(Array.from({ length: many(20, 250) }, (_, n) => `group-${n}`));
+  const people = membersLimit + many(300, 10_000);
+  for (let count = 0; count < people; count += 100) {
+    const users = Array.from({ length: 100 }, () => {
+      const user = uuid();
+      return { id: user, email: `${user}@example.com`, created_at: 1 };
+    });
+    await addRows(store, "users", ...users);
+    await addRows(
+      store,
+      "accounts",
+      ...users.map((user) => ({
+        provider: "oidc" as const,
+        host: "id.example.com",
+        subject: user.id,
+        user_id: user.id,
+        email: user.email,
+        groups,
+        groups_at: 1,
+        access_token: "",
+        refresh_token: null,
+        token_expires_at: null,
+        created_at: 1,
+        signed_in_at: 1,
+      })),
+    );
+  }
+  const { context, work } = counted({ ...plane.context, providers: providers as never });
+  const space = { space_id: id, slug, role: "admin" as const };
+  const caller = { ...callerOf(admin.owner), ...space, spaces: [] };
+  const admitted = Array.from({ length: 20 }, (_, n) => n).map((n) => ({
+    issuer: "oidc",
+    group: `group-${n}`,
+    role: "viewer" as const,
+  }));
+  await replaceTeamGroups(context, caller, { groups: admitted });
+  expect(await readRows(plane, "memberships", { space_id: id })).toHaveLength(membersLimit);
+  // Those who join, the others of whom none is looked at, and the pages of all.
+  expect(work.statements).toBeLessThan(membersLimit * 16 + people / 200 + 100);
+  expect(work.rows).toBeLessThan(membersLimit * 60 + people + 1000);
+  const again = counted({ ...plane.context, providers: providers as never });
+  await replaceTeamGroups(again.context, caller, { groups: [] });
+  expect(await readRows(plane, "memberships", { space_id: id })).toHaveLength(1);
+  expect(again.work.statements).toBeLessThan(membersLimit * 16 + people / 200 + 100);
 });

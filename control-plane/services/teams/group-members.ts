@@ -91,7 +91,7 @@ export async function applyGroups(
 export const isFull = async (queries: Queries, space: string): Promise<boolean> =>
   ((await queries.first(countMembers, { space }))?.count ?? 0) >= membersLimit;
 
-/** The same for everyone whose membership in a team changes with its groups. In a transaction. */
+/** The same for everyone whose membership in a team changes with its new groups. In a transaction. */
 export async function applyGroupsOfTeam(
   tx: Queries,
   afterCommit: AfterCommit,

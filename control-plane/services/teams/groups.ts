@@ -49,7 +49,7 @@ export async function replaceTeamGroups(
       const entry = { action: "team.set_groups", id: space, name, details } as const;
       await recordOwn(tx, caller, entry, now);
       await saveTeamGroups(tx, space, after);
-      await applyGroupsOfTeam(tx, afterCommit, space, [...before, ...after], now);
+      await applyGroupsOfTeam(tx, afterCommit, space, after, now);
       if (!(await tx.first(findOtherAdmin, { space, user: "" })))
         throw new RefusalError(
           "last_admin",
