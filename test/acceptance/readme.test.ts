@@ -46,6 +46,7 @@ const reasons: readonly [RegExp, string][] = [
     /^windlass server migrate-store\b/,
     "needs PostgreSQL and S3: test/acceptance/migrate-store.test.ts",
   ],
+  [/^windlass teams groups /, "needs a sign-in provider: test/acceptance/every-command.test.ts"],
   [
     /^windlass (configurations update network --approvals|jobs (list --waiting-for-me|show 01890a5d-ac96|approve|reject)|up hello-cluster --yes --no-wait)/,
     "needs a second person: test/acceptance/approvals.test.ts",
