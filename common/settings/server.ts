@@ -242,7 +242,7 @@ export const retention = {
     default: 30,
     help: "how long a plan artifact is kept after the end of its job, and an uploaded archive after its last use",
     details:
-      "An artifact is in use until every job that names the plan has ended; an archive while a configuration, a queued or running job, or a worker's deploy configuration names it, and an upload counts as a use. A plan whose artifact or archive is removed cannot be deployed: the request is refused and says so",
+      "An artifact is in use until every job that names the plan has ended; an archive while a configuration, its last deployment, a queued or running job, or a worker's deploy configuration names it, and an upload counts as a use. A plan whose artifact or archive is removed cannot be deployed: the request is refused and says so",
   },
   WINDLASS_RETENTION_STATE_DAYS: {
     type: "retention",

@@ -92,13 +92,27 @@ const isNamedBy = (jobs: RawBuilder<unknown>) =>
     where json_extract(config_snapshot, '$.source.sha256') = a.sha256 || '' and job_id = jobs.id))`;
 
 /**
- * Whether a configuration, a job that waits or runs, or a worker's deploy configuration has archive
+ * Whether archive `a` is what the last deployment of a configuration has deployed: checks for drift
+ * plan it. Each job with the archive is compared with the last one of its configuration.
+ */
+const isDeployed = sql`exists (
+  select 1 from job_snapshots as s indexed by job_snapshots_archive
+  cross join jobs as d
+  where d.id = s.job_id and json_extract(s.config_snapshot, '$.source.sha256') = a.sha256 || '' and d.owner_id || '' = a.owner_id
+    and d.status = 'SUCCESS' and d.job_type = 'DEPLOY' and d.destroys = 0
+    and d.id = (select l.id from jobs as l indexed by jobs_deployed
+      where l.spec_id = d.spec_id and l.status = 'SUCCESS' and l.job_type <> 'PLAN' and l.job_type <> 'DESTROY_WORKER'
+      order by l.claimed_at desc limit 1))`;
+
+/**
+ * Whether a configuration, its last deployment, a job that waits or runs, or a worker's deploy configuration has archive
  * `a` as its source. With the empty text it is no column: SQLite
  * finds no index by an expression that it compares with one.
  */
 const isNamed = sql<number>`(
   exists (select 1 from specs indexed by specs_archive
     where json_extract(definition, '$.source.sha256') = a.sha256 || '' and specs.owner_id = a.owner_id)
+  or ${isDeployed}
   or ${isNamedBy(sql`jobs indexed by jobs_queued where status = 'QUEUED'`)}
   or ${isNamedBy(sql`jobs indexed by jobs_held where worker_id is not null and released_at is null`)}
   or exists (select 1 from workers indexed by workers_archive

@@ -209,7 +209,12 @@ test("retention removes all that is old and unused, and nothing else", async () 
         ),
         archives: digests.filter((_, index) => {
           const { seen, by } = given.archives[index]!;
-          const isWanted = given.jobs.some((job) => job.archive === index && !isOver(job));
+          const isWanted = given.jobs.some(
+            (job) =>
+              job.archive === index &&
+              // What a configuration has deployed last is kept: each has one job here.
+              (!isOver(job) || (job.type === "DEPLOY" && job.state === "ended")),
+          );
           return by !== "none" || isWanted || seen < 5 + 5 / 30;
         }),
         states: oldestFirst.flatMap((days, index) =>
@@ -247,4 +252,40 @@ test("retention removes all that is old and unused, and nothing else", async () 
       ],
     },
   );
+});
+
+test("an archive is kept while it is deployed, and no longer", async () => {
+  const { store } = plane.context;
+  const context: Context = { ...plane.context, retention };
+  const owner = await addOwner(store);
+  const spec_id = await addSpec(store, owner);
+  const archive = {
+    sha256: sha256(),
+    blob: blob(),
+    size_bytes: 1,
+    created_at: 1,
+    named_at: 1,
+  };
+  await addRows(store, "archives", { owner_id: owner.id, ...archive });
+  const deploy = async (claimed_at: number, more: Partial<JobRow> = {}) => {
+    const ended = { status: "SUCCESS", started_at: 1, ended_at: 1, released_at: 1 } as const;
+    const row = { spec_id, job_type: "DEPLOY", claimed_at, ...ended, ...more } as const;
+    return (await addJob(store, owner, row)).id;
+  };
+  const job_id = await deploy(1);
+  const config_snapshot = JSON.stringify({ source: { type: "archive", sha256: archive.sha256 } });
+  await setRows(plane, "job_snapshots", { config_snapshot }, { job_id });
+  const isKept = async () => {
+    // Its last use that was recorded is long ago.
+    await setRows(plane, "archives", { named_at: 1 }, { owner_id: owner.id });
+    await retainOnce(context);
+    return (await readRows(plane, "archives", { owner_id: owner.id })).length === 1;
+  };
+  expect(await isKept()).toBe(true);
+  // Neither changes what is deployed.
+  await deploy(2, { status: "FAILED" });
+  await deploy(3, { job_type: "PLAN" });
+  expect(await isKept()).toBe(true);
+  await deploy(4, { job_type: "DESTROY" });
+  expect(await isKept()).toBe(false);
 });
