@@ -8,6 +8,17 @@ import type { Claimable } from "../domain/worker.ts";
  * What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a
  * login that was ended; and what happened, to be logged and counted.
  */
+/** A job was queued; or none was, because of what. */
+export const scheduleOutcomes = [
+  "queued",
+  "still_open",
+  "queue_full",
+  "refused",
+  "nothing_deployed",
+  "restored",
+] as const;
+export type ScheduleOutcome = (typeof scheduleOutcomes)[number];
+
 export interface WakeupTopics {
   readonly queue: QueuedHint;
   readonly job: string;
@@ -19,6 +30,8 @@ export interface WakeupTopics {
   readonly quota: Quota;
   /** What came of an attempt to deliver an event. */
   readonly delivery: "delivered" | "failed" | "given_up";
+  /** What the run of a schedule has come to. */
+  readonly schedule_run: ScheduleOutcome;
   /** A token that was made for a job, by its phase. */
   readonly identity_token: "plan" | "apply";
   /** Bytes of a job's log that were dropped, because it is too long. */

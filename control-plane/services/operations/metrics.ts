@@ -3,6 +3,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "@pro
 import { driftStatuses } from "../../../protocol/drift.ts";
 import { workerStatuses } from "../../../protocol/workers.ts";
 import { workerStatus } from "../../domain/worker.ts";
+import { findFirstDue } from "../../store/schedules/rounds.ts";
+import { scheduleOutcomes } from "../../wakeups/wakeups.ts";
 import { countDrift } from "../../store/configurations/drift.ts";
 import {
   countDeliveries,
@@ -160,6 +162,19 @@ export function openMetrics(
     "Age of the oldest event with a delivery that waits; 0 when none waits.",
   );
 
+  const runs = new Counter({
+    name: "windlass_schedule_runs_total",
+    help: "Runs of schedules at this server, by outcome: queued, or why no job was.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of scheduleOutcomes) runs.inc({ outcome }, 0);
+  wakeups.listen("schedule_run", (outcome) => runs.inc({ outcome }));
+  const behind = gauge(
+    "windlass_schedules_behind_seconds",
+    "How late the schedule, or the run of one, is that should have come first; 0 when none is.",
+  );
+
   function gauge(name: string, help: string, labelNames: string[] = []) {
     return new Gauge({ name, help, labelNames, registers });
   }
@@ -193,6 +208,9 @@ export function openMetrics(
         count,
       );
     await lookForDrift();
+    const due = await store.read.first(findFirstDue, {});
+    const first = Math.min(due?.schedule ?? Infinity, due?.run ?? Infinity, now());
+    behind.set((now() - first) / 1000);
   }
 
   async function lookForDrift(): Promise<void> {

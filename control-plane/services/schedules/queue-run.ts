@@ -13,6 +13,7 @@ import {
   updateSchedule,
   type ScheduleRow,
 } from "../../store/schedules/schedules.ts";
+import type { ScheduleOutcome } from "../../wakeups/wakeups.ts";
 import { findState } from "../../store/states/states.ts";
 import type { Context } from "../context.ts";
 import { driftCheckOf } from "../drift/checks.ts";
@@ -39,7 +40,7 @@ interface Next {
 }
 
 export async function queueRun(context: Context, run: RunRow): Promise<void> {
-  const { store, now, quotas } = context;
+  const { store, now, quotas, wakeups } = context;
   const { schedule_id, spec_id, owner_id: owner } = run;
   const schedule = await store.read.first(findAnySchedule, { id: schedule_id });
   if (!schedule) return;
@@ -54,14 +55,17 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
   const isFull = async (queries: Queries): Promise<boolean> =>
     run.queue_class > 0 &&
     (await countOpenJobs(queries, { owner, status: "QUEUED", limit })) >= limit;
-  const end = (reason: string | undefined) =>
-    store.write(async (tx) => {
-      if (!(await isCurrent(tx, run))) return;
+  const end = async (reason: string | undefined, outcome: ScheduleOutcome) => {
+    const isEnded = await store.write(async (tx) => {
+      if (!(await isCurrent(tx, run))) return false;
       if (reason !== undefined) await noteSkipped(tx, schedule, run, reason, now());
       const ended = (await tx.first(findRun, { schedule: schedule_id, spec: spec_id })) ?? run;
       await saveRun(tx, { ...columnsOf(ended), due_at: null, job_id: run.plan_job_id });
+      return reason !== undefined;
     });
-  if (!input) return end(skipped);
+    if (isEnded) wakeups.notify("schedule_run", outcome);
+  };
+  if (!input) return end(skipped, "nothing_deployed");
   // Before the job is drafted, and all at once: a zone may have thousands of runs that wait for room.
   const at = now();
   const since = at - patienceMilliseconds;
@@ -71,7 +75,9 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
   }
   const id = uuid();
   const by = scheduleCreator(schedule, run);
+  let outcome: ScheduleOutcome | undefined;
   const refused = await queueJobs(context, owner, [{ id, by, input }], async (tx) => {
+    outcome = undefined;
     if (!(await isCurrent(tx, run))) return undefined;
     const at = now();
     const isLate = await isFull(tx);
@@ -88,15 +94,18 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
         job_id: run.plan_job_id,
         skipped: reason,
       });
+      outcome = "queue_full";
       return undefined;
     }
     const queued = isPlan ? { plan_job_id: id } : { job_id: id };
     await saveRun(tx, { ...columnsOf(run), ...queued, due_at: null });
     const last = { last_at: at, last_job_id: id, last_skipped: null };
     await updateSchedule(tx, schedule_id, last);
+    outcome = "queued";
     return new Set();
   });
-  if (refused) await end(refused.message);
+  if (refused) await end(refused.message, "refused");
+  else if (outcome) wakeups.notify("schedule_run", outcome);
 }
 
 /** A configuration may have left the zone since its run began. */

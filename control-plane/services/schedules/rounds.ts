@@ -25,6 +25,7 @@ import {
   updateSchedule,
   type ScheduleRow,
 } from "../../store/schedules/schedules.ts";
+import type { ScheduleOutcome } from "../../wakeups/wakeups.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -112,8 +113,10 @@ async function isSetBack({ store, now }: Context, seen: number | undefined): Pro
 }
 
 /** Gives a schedule that has come its runs: of a zone those of some configurations, and then of more. */
-const comes = ({ store, now }: Context, id: string): Promise<void> =>
-  store.write(async (tx) => {
+async function comes({ store, now, wakeups }: Context, id: string): Promise<void> {
+  let skipped: ScheduleOutcome[] = [];
+  await store.write(async (tx) => {
+    skipped = [];
     const at = now();
     const schedule = await tx.first(findAnySchedule, { id });
     if (!schedule || schedule.look_at === null || schedule.look_at > at) return;
@@ -126,14 +129,17 @@ const comes = ({ store, now }: Context, id: string): Promise<void> =>
     const { window_minutes } = schedule;
     const from = spreadFrom(moment, window_minutes, at);
     const specs = isPast ? [] : await specsOf(tx, schedule, schedule.spread_to ?? "");
-    for (const spec of specs)
-      await startRun(tx, schedule, spec, {
+    if (isPast) skipped.push("restored");
+    for (const spec of specs) {
+      const isSkipped = await startRun(tx, schedule, spec, {
         moment,
         due_at: from + spreadOf(id, spec, window_minutes),
         author_id: schedule.author_id,
         queue_class: 2,
         at,
       });
+      if (isSkipped) skipped.push("still_open");
+    }
     if (schedule.zone_id !== null && specs.length === runsAtOnce)
       // Others that have come go first.
       return updateSchedule(tx, id, { spread_to: specs.at(-1) ?? null, look_at: at });
@@ -150,6 +156,8 @@ const comes = ({ store, now }: Context, id: string): Promise<void> =>
       ...(isPast ? { last_at: at, last_job_id: null, last_skipped: restored } : {}),
     });
   });
+  for (const outcome of skipped) wakeups.notify("schedule_run", outcome);
+}
 
 /** Looks again when it comes, which is earlier than it was if the clock has been set back. */
 function waitOn(tx: Queries, schedule: ScheduleRow, at: number): Promise<void> {
@@ -184,19 +192,24 @@ interface Start {
   readonly at: number;
 }
 
+/** Returns whether it was skipped, because an earlier one is open. */
 async function startRun(
   tx: Queries,
   schedule: ScheduleRow,
   spec_id: string,
   { at, ...start }: Start,
-): Promise<void> {
+): Promise<boolean> {
   const { id: schedule_id, owner_id } = schedule;
   const before = await tx.first(findRun, { schedule: schedule_id, spec: spec_id });
   // One of a time that has not come was queued before the clock was set back.
-  if (before && before.moment >= start.moment && before.moment <= at) return;
-  if (before?.open === 1) return noteSkipped(tx, schedule, before, stillOpen, at);
+  if (before && before.moment >= start.moment && before.moment <= at) return false;
+  if (before?.open === 1) {
+    await noteSkipped(tx, schedule, before, stillOpen, at);
+    return true;
+  }
   const none = { plan_job_id: null, job_id: null, skipped: null };
   await saveRun(tx, { schedule_id, spec_id, owner_id, ...start, ...none });
+  return false;
 }
 
 async function announce(tx: Queries, schedule: ScheduleRow, now: number): Promise<void> {
@@ -213,11 +226,14 @@ async function announce(tx: Queries, schedule: ScheduleRow, now: number): Promis
 
 /** POST /api/cli/schedules/{id}/run. */
 export async function runSchedule(context: Context, user: UserCaller, id: string) {
-  const { store, now } = context;
+  const { store, now, wakeups } = context;
   const at = now();
   let after = "";
-  for (let isFirst = true, more = true; more; isFirst = false)
+  let skipped = 0;
+  for (let isFirst = true, more = true; more; isFirst = false) {
+    skipped = 0;
     more = await store.write(async (tx) => {
+      skipped = 0;
       const schedule = await findRow(tx, user, id);
       const { name } = schedule;
       if (isFirst) await recordOwn(tx, user, { action: "schedule.run", id, name }, at);
@@ -229,10 +245,12 @@ export async function runSchedule(context: Context, user: UserCaller, id: string
         queue_class: 0,
         at,
       } as const;
-      for (const spec of specs) await startRun(tx, schedule, spec, start);
+      for (const spec of specs) if (await startRun(tx, schedule, spec, start)) skipped += 1;
       after = specs.at(-1) ?? "";
       return schedule.zone_id !== null && specs.length === runsAtOnce;
     });
+    for (; skipped > 0; skipped -= 1) wakeups.notify("schedule_run", "still_open");
+  }
   const { spec_id: spec } = await findRow(store.read, user, id);
   if (spec !== null) {
     const run = await store.read.first(findRun, { schedule: id, spec });

@@ -23,6 +23,25 @@ export const findDueSchedules = statement<
     .limit(limit),
 );
 
+/** When the first schedule, and the first run, is to be looked at. */
+export const findFirstDue = statement<
+  Record<string, never>,
+  { schedule: number | null; run: number | null }
+>((db) =>
+  db.selectNoFrom((eb) => [
+    eb
+      .selectFrom(schedulesBy("schedules_due"))
+      .select((one) => one.fn.min("look_at").as("first"))
+      .where("look_at", "is not", null)
+      .as("schedule"),
+    eb
+      .selectFrom(scheduleRunsBy("schedule_runs_due"))
+      .select((one) => one.fn.min("due_at").as("first"))
+      .where("due_at", "is not", null)
+      .as("run"),
+  ]),
+);
+
 /** Configurations of a zone, in the order of their ids. */
 export const findSpecsOfZone = statement<
   { zone: string; after: string; limit: number },

@@ -66,6 +66,7 @@ const scans: Record<string, string> = {
   findUntoldLocks: "every lock, as findLeftLocks",
   findStalledRules: "every rule, once a minute",
   findExpiringTokens: "every access token, twice an hour",
+  findFirstDue: "every run that waits for its minute, at most every five seconds",
   countDeliveries: "every delivery that waits, at most every five seconds",
   findLogRemoval: "its first row",
   findNewestPlanSummary: "the fifty jobs that it found by an index",
