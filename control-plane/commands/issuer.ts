@@ -1,5 +1,5 @@
 /** `windlass server issuer`: the keys of the tokens for jobs. The server may be running. */
-import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { unknownWord, wrongUsage } from "../../common/wrong-usage.ts";
@@ -94,19 +94,18 @@ async function exportTo(context: Issuing, directory: string): Promise<void> {
     [issuerFiles.configuration]: describeIssuer(context),
     [issuerFiles.keys]: await publishKeys(context),
   };
-  for (const [name, content] of Object.entries(files)) {
-    const path = join(directory, name);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`);
-    // Public, also for a web server of another user; the umask is for secrets.
-    for (const [one, mode] of [
-      [directory, 0o755],
-      [dirname(path), 0o755],
-      [`${path}.new`, 0o644],
-    ] as const)
-      await chmod(one, mode);
-    await rename(`${path}.new`, path);
-    process.stdout.write(`written: ${path}\n`);
+  // Public, also for a web server of another user; the umask of the process is for secrets.
+  const umask = process.umask(0o022);
+  try {
+    for (const [name, content] of Object.entries(files)) {
+      const path = join(directory, name);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`);
+      await rename(`${path}.new`, path);
+      process.stdout.write(`written: ${path}\n`);
+    }
+  } finally {
+    process.umask(umask);
   }
   process.stdout.write(
     `Serve both below ${context.issuerUrl()}/ as application/json, to everyone.\n`,
