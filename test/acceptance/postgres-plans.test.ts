@@ -46,7 +46,6 @@ import { findLogArchive } from "../../control-plane/store/logs/archives.ts";
 import { appendChunk, findBySeq, findLastSeq } from "../../control-plane/store/logs/logs.ts";
 import { spacesSetting } from "../../control-plane/store/migrations/postgres/row-security.ts";
 import { findLogVolume, saveLogVolume } from "../../control-plane/store/storage/quotas.ts";
-import { bind, type Statement } from "../../control-plane/store/statement.ts";
 import {
   findWorkerCaller,
   listWorkerIds,
@@ -55,6 +54,7 @@ import {
 } from "../../control-plane/store/workers/workers.ts";
 import { listZones } from "../../control-plane/store/zones/zones.ts";
 import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/store/postgres.ts";
+import { explain, wastefulStatements, type Case } from "../helpers/store/explain.ts";
 import { proving } from "../helpers/project/proving.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 
@@ -90,40 +90,6 @@ afterAll(async () => {
 });
 skipAt(lack);
 
-interface PlanNode {
-  readonly "Node Type": string;
-  readonly "Relation Name"?: string;
-  readonly "Index Name"?: string;
-  readonly "Actual Rows"?: number;
-  readonly "Actual Loops"?: number;
-  readonly "Rows Removed by Filter"?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
-
-/** How many rows a node of a plan has read. */
-const rowsRead = (node: PlanNode): number =>
-  ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) *
-  (node["Actual Loops"] ?? 1);
-
-/** Runs a query. Returns the parts of its plan that read more rows of a table than `most`. */
-async function explain(
-  client: pg.Client,
-  text: string,
-  values: unknown[],
-  most: number,
-): Promise<string[]> {
-  const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
-    `explain (analyze, format json) ${text}`,
-    values,
-  );
-  return nodesOf(rows[0]!["QUERY PLAN"][0]!.Plan)
-    .filter((node) => (node["Relation Name"] ?? node["Index Name"]) !== undefined)
-    .filter((node) => rowsRead(node) > most)
-    .map((node) => `${node["Node Type"]} ${node["Index Name"] ?? ""}: ${rowsRead(node)} rows`);
-}
-
 /** A claim that waits looks at 256 jobs of each class, one for jobs of all owners twice. */
 const mostOfStatement = 600;
 const classes = 3;
@@ -142,9 +108,6 @@ async function wastefulParts(
   { owner, workers }: Filled,
   most = mostOfStatement,
 ): Promise<string[]> {
-  const builder = new PostgresQueries({
-    query: () => Promise.reject(new Error("it only builds")),
-  });
   const worker = workers[0]!;
   const claims = workers.slice(0, 4).map((id, n) => ({ n, worker: id, key: n > 1 ? "key" : null }));
   const labels = { labels: "[]", features: "[]", now: 1, lifted: "", after: 0, heads: 32 };
@@ -170,7 +133,6 @@ async function wastefulParts(
     active_job_ids: "[]",
   };
   const chunk = { stream_type: "STDOUT", log_chunk: "a line", step: null, resource: null, now: 1 };
-  type Case = [name: string, Statement<never, unknown>, params: Record<string, unknown>];
   const statements: Case[] = [
     ["claimOwnJob", claimOwnJob, alone],
     ["claimOwnJobLeft", claimOwnJobLeft, alone],
@@ -203,21 +165,7 @@ async function wastefulParts(
     ["findNextOfSpec", findNextOfSpec, { spec }],
     ["findQueuedTeardowns", findQueuedTeardowns, { worker }],
   ];
-  const found: string[] = [];
-  await client.query("set plan_cache_mode = force_generic_plan");
-  for (const [name, statement, params] of statements) {
-    const compiled = statement.build(builder.sql);
-    const given = bind(compiled, params as never).map((value) =>
-      typeof value === "string" ? pg.escapeLiteral(value) : String(value),
-    );
-    await client.query(`begin; prepare hot as ${compiled.sql}`);
-    const hot = `execute hot${given.length > 0 ? `(${given.join()})` : ""}`;
-    const wasteful = await explain(client, hot, [], most);
-    await client.query("rollback; deallocate hot");
-    found.push(...wasteful.map((part) => `${name}: ${part}`));
-  }
-  await client.query("reset plan_cache_mode");
-  return found;
+  return wastefulStatements(client, statements, most);
 }
 
 it("of runners read few rows, with plans for any owner, with and without statistics", async () => {

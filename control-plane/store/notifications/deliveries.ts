@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { minute } from "../../../common/units.ts";
 import type { EventRow } from "../events/events.ts";
 import type { Queries } from "../db.ts";
+import { inFew } from "../dialect.ts";
 import { deliveriesBy, eventsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
@@ -176,22 +177,13 @@ export const findCrowdedRules = statement<{ limit: number }, { rule: string; las
 export const giveUpOldest = statement<
   { rule: string; last: string; limit: number; error: string },
   { id: string; about: string | null }
->((db, { rule, last, limit, error }) =>
-  db
-    .updateTable("deliveries")
-    .set({ status: sql.lit("given_up" as const), next_at: null, error })
-    .where("id", "in", (oldest) =>
-      oldest
-        .selectFrom(deliveriesBy("deliveries_status"))
-        .select("id")
-        .where("rule_id", "=", rule)
-        .where("status", "=", sql.lit("retrying" as const))
-        .where("id", "<=", last)
-        .orderBy("id")
-        .limit(limit),
-    )
-    .returning(["id", "about"]),
-);
+>((db, { rule, last, limit, error }) => {
+  const oldest = sql`select id from deliveries indexed by deliveries_status
+    where rule_id = ${rule} and ${open} and id <= ${last} order by id limit ${limit}`;
+  const query = sql`update deliveries set status = 'given_up', next_at = null, error = ${error}
+    where id ${inFew(db, oldest)} returning id, about`;
+  return { compile: () => query.compile(db) };
+});
 
 export const findDelivery = statement<{ id: string; rule: string }, DeliveryRow>(
   (db, { id, rule }) =>
@@ -222,11 +214,23 @@ export function listDeliveries(
   { rule, status, event, before, limit }: DeliveryFilter,
 ): Promise<DeliveryRow[]> {
   const index = event ? "deliveries_type" : status ? "deliveries_status" : "deliveries_rule";
-  let query = db.selectFrom(deliveriesBy(index)).selectAll().where("rule_id", "=", rule);
-  if (event !== undefined) query = query.where("type", "=", event);
-  if (status !== undefined) query = query.where("status", "=", status);
-  if (before !== undefined) query = query.where("id", "<", before);
-  return query.orderBy("id", "desc").limit(limit).execute();
+  const [last, value] = event
+    ? (["type", event] as const)
+    : status
+      ? (["status", status] as const)
+      : (["rule_id", rule] as const);
+  // A range and its order, not equality: PostgreSQL would read the deliveries of all rules by their
+  // ids instead, until it has found enough.
+  let query = db
+    .selectFrom(deliveriesBy(index))
+    .selectAll()
+    .where(last, ">=", value)
+    .where(last, "<=", value);
+  if (last !== "rule_id") query = query.where("rule_id", "=", rule);
+  if (event !== undefined && status !== undefined) query = query.where("status", "=", status);
+  if (before !== undefined)
+    query = query.where(sql<boolean>`(${sql.ref(last)}, id) < (${value}, ${before})`);
+  return query.orderBy(last, "desc").orderBy("id", "desc").limit(limit).execute();
 }
 
 export const findEvent = statement<{ id: number }, EventRow>((db, { id }) =>
@@ -274,16 +278,10 @@ export const listAddresses = statement<{ owner: string }, { email: string; role:
 
 /** Deletes up to `limit` events that are older, with their deliveries. Returns them. */
 export const deleteSomeEvents = statement<{ before: number; limit: number }, { id: number }>(
-  (db, { before, limit }) =>
-    db
-      .deleteFrom("events")
-      .where("id", "in", (events) =>
-        events
-          .selectFrom(eventsBy("events_created"))
-          .select("id")
-          .where("created_at", "<", before)
-          .orderBy("created_at")
-          .limit(limit),
-      )
-      .returning("id"),
+  (db, { before, limit }) => {
+    const old = sql`select id from events indexed by events_created
+      where created_at < cast(${before} as bigint) order by created_at limit ${limit}`;
+    const query = sql`delete from events where id ${inFew(db, old)} returning id`;
+    return { compile: () => query.compile(db) };
+  },
 );
