@@ -24,7 +24,7 @@ export const agent = {
   },
   WINDLASS_ALLOW_HTTP: {
     type: "boolean",
-    help: "allows http: for a control plane on another machine, and for git repositories wherever they are",
+    help: "allows http: for a control plane or a Vault on another machine, and for git repositories wherever they are",
     details:
       "Everything sent over `http:` can be read on the network, including the worker's token and the secrets of jobs",
   },

@@ -256,8 +256,8 @@ describe.concurrent("windlass agent doctor", () => {
       state: "failed",
       text: expect.stringContaining("does not prove that it is the control plane"),
     });
-    // The readiness, and what the connection had to prove.
-    expect(tokens).toEqual([undefined, undefined]);
+    // The readiness, what the connection had to prove, and the issuer of tokens.
+    expect(tokens).toEqual([undefined, undefined, undefined]);
     expect(readdirSync(env.WINDLASS_WORK_DIR)).toEqual(["server.json"]);
   });
 

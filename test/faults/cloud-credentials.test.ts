@@ -198,6 +198,34 @@ describe.concurrent("a job", () => {
       expect(await s3.state()).toContain("terraform_data");
     });
 
+    test("that gets roles by tokens of its own plans with one role and saves its state with another", async () => {
+      await using here = await openFixture();
+      await using s3 = await inS3(here);
+      const { sts, user } = here;
+      const audience = "sts.amazonaws.com";
+      const plan_role_arn = role_arn.replace("deployer", "planner");
+      const arns = { plan: plan_role_arn, apply: role_arn };
+      for (const [phase, arn] of Object.entries(arns)) {
+        const subject = `person:*:zone:*:configuration:*:phase:${phase}`;
+        sts.trusts.set(arn, { issuer: plane.url, audience, subject });
+      }
+      const identity = await user.client.call("createCloudIdentity", {
+        body: { name: "by token", provider: "aws_web_identity", role_arn, plan_role_arn },
+      });
+      const fields = { backend: "own", cloud_identity_id: identity.id };
+      const job = await deploy(here, running("true", s3.backend), fields);
+      expect(await user.released(job)).toMatchObject({ status: "SUCCESS" });
+      // The backend asks who it is, too.
+      const assumed = sts.asked.filter(({ action }) => action.startsWith("AssumeRole"));
+      expect(assumed.map(({ action, role, answer }) => [action, role, answer])).toEqual([
+        ["AssumeRoleWithWebIdentity", plan_role_arn, "given"],
+        ["AssumeRoleWithWebIdentity", role_arn, "given"],
+      ]);
+      expect(s3.used).toEqual([0, 1]);
+      expect(s3.refused).toEqual([]);
+      expect(await s3.state()).toContain("terraform_data");
+    });
+
     test("has the reason for missing credentials in its error message", async () => {
       await using here = await openFixture();
       await using s3 = await inS3(here);

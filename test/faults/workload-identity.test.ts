@@ -76,6 +76,7 @@ async function openFixture(level: string, more: Record<string, string> = {}): Pr
     },
     [Symbol.asyncDispose]: async () => {
       await fixture.agent[Symbol.asyncDispose]();
+      await until(() => processesOf(join(work, "credentials")).length === 0);
       await server[Symbol.asyncDispose]();
     },
   };
@@ -128,7 +129,7 @@ describe("with Vault", () => {
         config_snapshot: {
           source: source(
             readSecrets(`${name}-plan`),
-            `${readSecrets(`${name}-apply`)}\n while [ ! -e stop ]; do sleep 0.2; done\n${readSecrets(`${name}-late`)}`,
+            `${readSecrets(`${name}-apply`)}\n echo told $(cat ~/.vault-token)\n while [ ! -e stop ]; do sleep 0.2; done\n${readSecrets(`${name}-late`)}`,
           ),
           environment: { VAULT_TOKEN: "of-the-configuration", BAO_ADDR: "http://127.0.0.1:9" },
         },
@@ -166,6 +167,7 @@ describe("with Vault", () => {
         expect(allArguments.join("\n")).not.toContain(token);
       }
       for (const { token } of issuer.issued) expect(log).not.toContain(token);
+      expect(log).toContain("told ***");
       expect(log).toContain("of Vault at");
       expect(log).toContain(
         "what the environment of the configuration sets: VAULT_TOKEN, BAO_ADDR",
@@ -250,7 +252,9 @@ describe.each(working)("at level %s", (level) => {
       name,
       job: server.enqueue({
         job_type: "DEPLOY",
-        config_snapshot: { source: source(ask(`${name}-plan`), ask(`${name}-apply`)) },
+        config_snapshot: {
+          source: source(ask(`${name}-plan`), `${ask(`${name}-apply`)}\necho "$answer"`),
+        },
         cloud_identity: identity,
       }),
     }));
@@ -279,6 +283,7 @@ describe.each(working)("at level %s", (level) => {
           ]);
       }
       const log = wholeLog(server, job);
+      expect(log).toContain('{"value":"***"}');
       for (const { token } of issuer.issued) expect(log).not.toContain(token);
     }
   });

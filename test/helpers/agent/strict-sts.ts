@@ -26,7 +26,8 @@ export const caller = {
 export interface TokenTrust {
   readonly issuer: string;
   readonly audience: string;
-  subject: string;
+  /** As IAM's `StringLike`: `*` is any text. */
+  readonly subject: string;
 }
 
 export interface StsRequest {
@@ -163,7 +164,8 @@ async function assumeByToken(sts: StrictSts, asked: StsRequest, token: string): 
       throw new StsError(400, "ExpiredTokenException", "Token expired");
     throw new StsError(400, "InvalidIdentityToken", (error as Error).message);
   });
-  if (payload.sub !== trust.subject) throw denied;
+  const parts = trust.subject.split("*").map((part) => RegExp.escape(part));
+  if (!new RegExp(`^${parts.join(".*")}$`).test(payload.sub ?? "")) throw denied;
   return sessionXml(sts, "AssumeRoleWithWebIdentity");
 }
 
