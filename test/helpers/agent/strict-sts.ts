@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { matchesGlob } from "node:path";
 import { text } from "node:stream/consumers";
 import { createRemoteJWKSet, errors, jwtVerify } from "jose";
 import type { TrustPolicy } from "../../../protocol/cloud-identities.ts";
@@ -164,8 +165,7 @@ async function assumeByToken(sts: StrictSts, asked: StsRequest, token: string): 
       throw new StsError(400, "ExpiredTokenException", "Token expired");
     throw new StsError(400, "InvalidIdentityToken", (error as Error).message);
   });
-  const parts = trust.subject.split("*").map((part) => RegExp.escape(part));
-  if (!new RegExp(`^${parts.join(".*")}$`).test(payload.sub ?? "")) throw denied;
+  if (!matchesGlob(payload.sub ?? "", trust.subject)) throw denied;
   return sessionXml(sts, "AssumeRoleWithWebIdentity");
 }
 
