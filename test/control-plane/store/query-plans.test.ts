@@ -62,6 +62,7 @@ const scans: Record<string, string> = {
   countHeld: "every held job, at most every five seconds",
   findAllUnreleased: "once, after a restore",
   findLeftLocks: "every lock: one for each running job, and those of lost jobs",
+  listTeamsWithoutAdmin: "every team, by doctor",
   findFutureSchedule: "every schedule, at the start of a server",
   findUntoldLocks: "every lock, as findLeftLocks",
   findStalledRules: "every rule, once a minute",
