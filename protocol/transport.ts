@@ -76,7 +76,7 @@ export interface CallOptions {
   /** How long the response body may be silent, in milliseconds. Default: 5 minutes (undici). */
   readonly silence?: number;
   readonly dispatcher?: Dispatcher;
-  /** How many bytes a JSON response may have. Default: any number. */
+  /** How many bytes a JSON response may have. Default: 64 MiB, eight times the largest body. */
   readonly limit?: number;
   /** Called with the headers of the response, whatever its status. */
   readonly onHeaders?: (headers: Dispatcher.ResponseData["headers"]) => void;
@@ -110,12 +110,14 @@ export async function call<N extends EndpointName>(
     await response.body.dump();
     return null;
   }
-  const { limit = Infinity } = options;
+  const { limit = usualLimit } = options;
   const text = await textWithin(response.body, limit);
   if (text === undefined)
     throw new ResponseTooLargeError(`${server} has sent more than ${limit} bytes`);
   return (text === "" ? null : JSON.parse(text)) as Called<N>;
 }
+
+const usualLimit = 64 * mebibyte;
 
 /** Returns undefined if there are more bytes; the rest is not read, and the connection is closed. */
 export async function textWithin(
