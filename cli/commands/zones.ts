@@ -109,13 +109,12 @@ export function zonesCommand() {
 }
 
 async function show(run: Run, zone: Zone): Promise<void> {
-  const { styledConfigurationStatus } = await import("../configurations/failed.ts");
+  const { listedStatus } = await import("../configurations/failed.ts");
   run.show(zone, {
     name: zone.name,
     id: zone.id,
     created: time(zone.created_at),
     configurations:
-      zone.specs.map((spec) => `${spec.name} (${styledConfigurationStatus(spec)})`).join("\n") ||
-      "none",
+      zone.specs.map((spec) => `${spec.name} (${listedStatus(spec)})`).join("\n") || "none",
   });
 }

@@ -17,6 +17,10 @@ export function styledConfigurationStatus(configuration: StatusFields): string {
   return words === configuration.status ? words : styled("yellow", words);
 }
 
+/** The same in a list: also that it has drifted. */
+export const listedStatus = (one: StatusFields & Pick<Configuration, "drift">): string =>
+  `${styledConfigurationStatus(one)}${one.drift?.status === "drifted" ? `, ${styled("yellow", "drifted")}` : ""}`;
+
 /** Returns `last DEPLOY FAILED 5m ago, job 01890a5d-…`. */
 export const failedText = ({
   id,

@@ -6,13 +6,13 @@ import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import { lockRemedies } from "../states/lock.ts";
 import { confirm } from "../terminal/ask.ts";
-import { CliError, styled } from "../terminal/output.ts";
+import { CliError } from "../terminal/output.ts";
 import { shellWord, shellWordsOr } from "../../common/shell-word.ts";
 import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
 import { changesOf, fileOf, placeIn, type ChangeOptions } from "./changes.ts";
 import { deployedInShort } from "./deployed.ts";
-import { styledConfigurationStatus } from "./failed.ts";
+import { listedStatus } from "./failed.ts";
 import { inSpaceOf, refuseHere } from "./find.ts";
 import { findZone } from "../zones/find.ts";
 import { warnOfEnd } from "./expiry.ts";
@@ -39,8 +39,7 @@ export async function list(run: Run, { zone, drift }: ListOptions): Promise<void
     {
       NAME: ({ name }) => name,
       ZONE: ({ zone_id }) => zoneNames.get(zone_id),
-      STATUS: (one) =>
-        `${styledConfigurationStatus(one)}${one.drift?.status === "drifted" ? `, ${styled("yellow", "drifted")}` : ""}`,
+      STATUS: listedStatus,
       DEPLOYED: ({ deployed }) => deployed && deployedInShort(deployed),
       SOURCE: ({ source }) => sourceText(source),
       CHANGED: ({ updated_at }) => ago(updated_at),

@@ -6,9 +6,11 @@ import { html, type Html } from "../page/html.ts";
 import { ago, badge } from "../page/words.ts";
 import { driftView } from "../plans/plan-view.ts";
 
+export const driftedBadge: Html = badge("WARNING", "Drifted");
+
 /** Nothing of what is in sync or was never checked. */
 export const driftBadge = ({ drift }: Pick<Configuration, "drift">): Html | null =>
-  drift?.status === "drifted" ? badge("WARNING", "Drifted") : null;
+  drift?.status === "drifted" ? driftedBadge : null;
 
 const button = (id: string, words: string, needs: "plan" | "deploy", fields: Html): Html =>
   html`<form method="post" action="/configurations/${id}/jobs" data-needs="${needs}">

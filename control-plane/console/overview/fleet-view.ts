@@ -2,6 +2,7 @@
 import { failedChecksWords, isChanging, resourcesText } from "../../../protocol/words.ts";
 import type { Tile } from "../../services/configurations/tiles.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
+import { driftedBadge } from "../configurations/drift-view.ts";
 import { wideStrip } from "../jobs/run-strip.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, badge } from "../page/words.ts";
@@ -34,12 +35,22 @@ export const fleetView = ({ tiles, hasMore, runs }: Fleet, now: string): Html =>
   }`;
 
 const tileView = (tile: Tile, runs: Runs, now: string): Html => {
-  const { id, name, isFailed, status, failed_checks, changed } = tile;
+  const { id, name, isFailed, isDrifted, status, failed_checks, changed } = tile;
   const [warning] = failedChecksWords({ failed_checks });
   return html`<li class="tile ${isFailed ? "bad" : ""}">
     <p>
       <a class="whole" href="/configurations/${id}">${name}</a>
-      ${isFailed ? badge("FAILED") : warning && !isChanging(status) ? badge("WARNING", warning) : badge(status)}
+      ${
+        isFailed
+          ? badge("FAILED")
+          : isChanging(status)
+            ? badge(status)
+            : isDrifted
+              ? driftedBadge
+              : warning
+                ? badge("WARNING", warning)
+                : badge(status)
+      }
     </p>
     ${wideStrip(runs.get(id) ?? [], stripRuns, now)}
     <p class="soft">

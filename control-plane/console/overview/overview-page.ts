@@ -22,6 +22,8 @@ export interface Overview extends Inbox {
   /** How many run and wait, counted up to `countLimit` and one: the lists show the newest. */
   readonly runningCount: number;
   readonly queuedCount: number;
+  /** How many configurations have drifted, counted as those. */
+  readonly driftedCount: number;
   readonly running: readonly RunningJob[];
   readonly fleet: Fleet;
   /** Whether the reader may add a worker, and create zones and configurations. */
@@ -54,7 +56,7 @@ const some = (number: number): string =>
 
 /** `2 things need you: 1 job is running, none is waiting, 3 of 4 workers are online.` */
 function sentence(overview: Overview, items: number): Html {
-  const { workers, runningCount: running, queuedCount: queued } = overview;
+  const { workers, runningCount: running, queuedCount: queued, driftedCount: drifted } = overview;
   const online = workers.filter(({ status }) => status === "ONLINE").length;
   const draining = workers.filter(({ status }) => status === "DRAINING").length;
   const isCalm = items === 0;
@@ -70,7 +72,8 @@ function sentence(overview: Overview, items: number): Html {
     <span
       ><strong
         >${isCalm ? "Nothing needs you" : `${count(items, "thing")} ${items === 1 ? "needs" : "need"} you`}</strong
-      >: ${jobs}, ${others}, ${machines}${draining > 0 ? `, ${draining} draining` : ""}.</span
+      >: ${jobs}, ${others},
+      ${machines}${draining > 0 ? `, ${draining} draining` : ""}${drifted > 0 ? `, ${some(drifted)} ${drifted === 1 ? "configuration has" : "configurations have"} drifted` : ""}.</span
     >
   </p>`;
 }

@@ -3,6 +3,7 @@ import { mayDo } from "../../domain/roles.ts";
 import { listWaitingDeployments } from "../../services/approvals/waiting.ts";
 import type { Context } from "../../services/context.ts";
 import {
+  countDriftedConfigurations,
   listDriftedConfigurations,
   listFailedConfigurations,
   listLockedConfigurations,
@@ -53,6 +54,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       workers,
       runningCount,
       queuedCount,
+      driftedCount,
       running,
       queued,
       newest,
@@ -69,6 +71,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       listWorkers(context, caller, undefined, searched),
       count("PROCESSING"),
       count("QUEUED"),
+      countDriftedConfigurations(context, caller, countLimit + 1),
       list(jobsShown, "PROCESSING"),
       list(searched, "QUEUED"),
       list(searched),
@@ -89,6 +92,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       workers,
       runningCount,
       queuedCount,
+      driftedCount,
       running: await Promise.all(running.map((job) => withProgress(context, job))),
       queued,
       fleet: {

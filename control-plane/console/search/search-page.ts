@@ -3,6 +3,7 @@ import { searchedNames, type SearchHits } from "../../services/search/search.ts"
 import { jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
+import { driftedBadge } from "../configurations/drift-view.ts";
 import { shortStrip } from "../jobs/run-strip.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobBadge } from "../page/words.ts";
@@ -21,9 +22,11 @@ interface Results {
   /** By the beginning of their ids. */
   readonly jobs: readonly JobSummary[];
   readonly runs: Runs;
+  /** The configurations that have drifted. */
+  readonly drifted: ReadonlySet<string>;
 }
 
-export const searchPage = ({ text, found, jobs, runs }: Results, now: string): Html =>
+export const searchPage = ({ text, found, jobs, runs, drifted }: Results, now: string): Html =>
   html`<h1>Search</h1>
     <div id="found">
       ${found.every(({ things }) => things.length === 0) && jobs.length === 0 ? html`<p>${text === "" ? "Type a part of a name, or the beginning of a job’s id, above." : `Nothing has “${text}” in its name, and no job’s id begins so.`}</p>` : null}
@@ -33,7 +36,7 @@ export const searchPage = ({ text, found, jobs, runs }: Results, now: string): H
             <h2>${titles[kind]}</h2>
             ${isPartial ? html`<p>There are more than are searched: the first ${searchedNames.toLocaleString("en-US")} were.</p>` : null}
             <ul class="found">
-              ${things.map(({ id, name }) => html`<li><a href="/${kind}/${id}">${name}</a> ${shortStrip(runs.get(id), now)}</li>`)}
+              ${things.map(({ id, name }) => html`<li><a href="/${kind}/${id}">${name}</a> ${drifted.has(id) ? driftedBadge : null} ${shortStrip(runs.get(id), now)}</li>`)}
             </ul>
           </section>`,
       )}

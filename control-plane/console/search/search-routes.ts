@@ -1,3 +1,4 @@
+import { findDriftedAmong } from "../../services/configurations/attention.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
 import { search, searchJobs } from "../../services/search/search.ts";
 import type { Context } from "../../services/context.ts";
@@ -14,11 +15,12 @@ export function searchPages(pages: SignedIn, context: Context): void {
       searchJobs(context, caller, text),
     ]);
     const configurations = found.find(({ kind }) => kind === "configurations")?.things ?? [];
-    const runs = await listRuns(
-      context,
-      configurations.map(({ id }) => id),
-    );
-    const body = searchPage({ text, found, jobs, runs }, time(context.now()));
+    const ids = configurations.map(({ id }) => id);
+    const [runs, drifted] = await Promise.all([
+      listRuns(context, ids),
+      findDriftedAmong(context, caller, ids),
+    ]);
+    const body = searchPage({ text, found, jobs, runs, drifted }, time(context.now()));
     return { title: "Search", body, search: text };
   });
 }

@@ -12,6 +12,7 @@ import { shellWord } from "../../../common/shell-word.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
+import { driftedBadge } from "../configurations/drift-view.ts";
 import { lastFailed, standingBadge } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { deleteSection, row } from "../page/rare.ts";
@@ -66,6 +67,7 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
     return { status, all, bad, warned: status === "FAILED" || isBusy ? 0 : warned };
   });
   const bad = counts.reduce((sum, one) => sum + one.bad, 0);
+  const drifted = statuses.reduce((sum, one) => sum + one.drifted, 0);
   const warnings = counts.reduce((sum, one) => sum + one.warned, 0);
   return html`<span class="badges">
     ${counts.map((one) =>
@@ -77,6 +79,7 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
         : null,
     )}
     ${warnings > 0 ? badge("WARNING", `${warnings} with failed checks`) : null}
+    ${drifted > 0 ? badge("WARNING", `${drifted} drifted`) : null}
     ${bad > 0 ? badge("FAILED", `${bad} did not succeed`) : null}
   </span>`;
 }
@@ -163,7 +166,9 @@ const configurationTable = (
     [...heads, ...(wentWrong ? ["What went wrong"] : [])],
     specs.map((one) => [
       html`<a href="/configurations/${one.id}">${one.name}</a>`,
-      standingBadge(one),
+      html`<span class="badges"
+        >${standingBadge(one)} ${one.isDrifted ? driftedBadge : null}</span
+      >`,
       runStrip(one.id, runs.get(one.id) ?? [], now),
       deployedInShort(one.deployed, now),
       html`<span class="clamp">${sourceInWords(one.source)}</span>`,

@@ -1,6 +1,6 @@
 /** Configurations that need a person: failed, with failed checks, or with a state left locked. */
 import type { Configuration } from "../../../protocol/configurations.ts";
-import { listDrifted } from "../../store/configurations/drift.ts";
+import { countDrifted, findDriftedOf, listDrifted } from "../../store/configurations/drift.ts";
 import { listFailedSpecs, listWarnedSpecs } from "../../store/configurations/summaries.ts";
 import { findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findLeftLocks } from "../../store/states/states.ts";
@@ -78,6 +78,21 @@ export async function listDriftedConfigurations(
     since: time(drift_since),
   }));
 }
+
+export async function countDriftedConfigurations(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  limit: number,
+): Promise<number> {
+  return (await read.first(countDrifted, { owner, limit }))?.count ?? 0;
+}
+
+/** Which of these have drifted. */
+export const findDriftedAmong = (
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => findDriftedOf(read, owner, ids);
 
 export async function listLockedConfigurations(
   { store: { read } }: Context,

@@ -17,6 +17,7 @@ export interface Tile {
   readonly isFailed: boolean;
   /** How many checks failed after its last deployment. */
   readonly failed_checks: number | null;
+  readonly isDrifted: boolean;
   /** Null: nothing is deployed, or its state is not kept here. */
   readonly resources: number | null;
   /** What last changed it; null if nothing has. */
@@ -60,6 +61,7 @@ function tileOf({ id, name, zone, ...row }: TileRow): Tile {
     isFailed:
       row.status === "FAILED" || (isUnresolved(row.failed_status) && !isChanging(row.status)),
     failed_checks: row.failed_checks,
+    isDrifted: row.drift_status === "drifted",
     resources: isKept && deployed === "DEPLOYED" ? row.resource_count : null,
     changed: at === null ? null : { at: time(at), by, job },
   };

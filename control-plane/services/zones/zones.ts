@@ -106,6 +106,7 @@ export interface ZoneSummary extends BareZone {
     readonly count: number;
     readonly failed: number;
     readonly warned: number;
+    readonly drifted: number;
   }[];
 }
 
@@ -126,7 +127,7 @@ export async function listZoneSummaries(
 export type ConfigurationSummary = Pick<
   Configuration,
   "id" | "name" | "status" | "error_message" | "deployed" | "failed_job" | "updated_at"
-> & { readonly source: SpecSummaryRow["source"] };
+> & { readonly source: SpecSummaryRow["source"]; readonly isDrifted: boolean };
 
 export async function listConfigurationSummaries(
   { store: { read } }: Context,
@@ -137,8 +138,9 @@ export async function listConfigurationSummaries(
 ): Promise<ConfigurationSummary[]> {
   const rows = await listSpecSummaries(read, { owner, zone, before, limit });
   return Promise.all(
-    rows.map(async ({ deployed_backend, failed_job_id, failed_checks, ...row }) => ({
+    rows.map(async ({ deployed_backend, failed_job_id, failed_checks, drift_status, ...row }) => ({
       ...row,
+      isDrifted: drift_status === "drifted",
       error_message: shownError(row),
       deployed: await findDeployed(read, { id: row.id, deployed_backend, failed_checks }),
       failed_job: await findFailedJob(read, { failed_job_id }),

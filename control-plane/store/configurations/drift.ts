@@ -75,6 +75,39 @@ export function listDrifted(
     .execute();
 }
 
+/** How many of an owner have drifted, counted up to a limit. */
+export const countDrifted = statement<{ owner: string; limit: number }, { count: number }>(
+  (db, { owner, limit }) =>
+    db
+      .selectFrom(
+        db
+          .selectFrom(specsBy("specs_drift"))
+          .select("id")
+          .where("owner_id", "=", owner)
+          .where("drift_status", "=", sql.lit("drifted" as const))
+          .limit(limit)
+          .as("searched"),
+      )
+      .select((eb) => eb.fn.countAll<number>().as("count")),
+);
+
+/** Which of these configurations of an owner have drifted. */
+export async function findDriftedOf(
+  { sql: db }: Queries,
+  owner: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db
+    .selectFrom(specsBy("specs_drift"))
+    .select("id")
+    .where("owner_id", "=", owner)
+    .where("drift_status", "=", sql.lit("drifted" as const))
+    .where("id", "in", [...ids])
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** How many configurations of all owners were checked, by the result. */
 export const countDrift = statement<
   Record<string, never>,

@@ -18,6 +18,7 @@ export type SpecSummaryRow = Pick<
   | "deployed_backend"
   | "failed_job_id"
   | "failed_checks"
+  | "drift_status"
 > & { readonly source: SourceSummary };
 
 /** A page of the specs of a zone, newest first. */
@@ -33,7 +34,7 @@ export async function listSpecSummaries(
   let query = db
     .selectFrom(specsBy("specs_summary"))
     .select(["id", "name", "status", "error_message", "updated_at"])
-    .select(["deployed_backend", "failed_job_id", "failed_checks"])
+    .select(["deployed_backend", "failed_job_id", "failed_checks", "drift_status"])
     .select(sql<string>`json_remove(json_extract(definition, '$.source'), '$.files')`.as("source"))
     .where("owner_id", "=", owner)
     .where("zone_id", "=", zone);
@@ -87,6 +88,8 @@ export type SpecCount = Pick<SpecRow, "zone_id" | "status"> & {
   readonly failed: number;
   /** How many others of them have checks that fail. */
   readonly warned: number;
+  /** How many differ from what was deployed. */
+  readonly drifted: number;
 };
 
 export async function countSpecsByStatus(
@@ -105,6 +108,7 @@ export async function countSpecsByStatus(
       sql<number>`count(case when failed_checks > 0 and failed_job_id is null then 1 end)`.as(
         "warned",
       ),
+      sql<number>`count(case when drift_status = 'drifted' then 1 end)`.as("drifted"),
     ])
     .where("owner_id", "=", owner)
     .where("zone_id", "in", [...zones])

@@ -8,7 +8,7 @@ type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 
 export type TileRow = Pick<
   SpecRow,
-  "id" | "name" | "status" | "deployed_backend" | "failed_checks"
+  "id" | "name" | "status" | "deployed_backend" | "failed_checks" | "drift_status"
 > & {
   readonly zone: string;
   readonly failed_status: JobRow["status"] | null;
@@ -28,7 +28,7 @@ export type TileRow = Pick<
 export const findTiles = statement<{ owner: string; specs: string }, TileRow>(
   (db, { owner, specs }) => {
     const query = sql`
-      select specs.id, specs.name, specs.status, specs.deployed_backend, specs.failed_checks,
+      select specs.id, specs.name, specs.status, specs.deployed_backend, specs.failed_checks, specs.drift_status,
         (select zones.name from zones where zones.id = specs.zone_id) as zone,
         failed.status as failed_status, states.resource_count, states.job_id, states.stored_by,
         states.created_at as stored_at, writer.created_by as writer,

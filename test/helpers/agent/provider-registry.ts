@@ -119,8 +119,86 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
   };
 }
 
+/** Fields of a message of the plugin protocol, by their numbers; those that are numbers are left out. */
+const messages = `
+const varint = (bytes, at) => {
+  let value = 0;
+  for (let scale = 1; ; scale *= 128) {
+    const byte = bytes[at++];
+    value += (byte & 127) * scale;
+    if (byte < 128) return [value, at];
+  }
+};
+const fieldsOf = (bytes) => {
+  const found = {};
+  for (let at = 0; at < bytes.length;) {
+    const [tag, start] = varint(bytes, at);
+    const [value, next] = varint(bytes, start);
+    const isBytes = (tag & 7) === 2;
+    at = isBytes ? next + value : next;
+    if (isBytes) found[tag >> 3] = bytes.subarray(next, at);
+  }
+  return found;
+};
+const field = (number, content) => {
+  const bytes = Buffer.from(content);
+  const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 127) | 128, bytes.length >> 7];
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
+};
+// MessagePack: a map of texts; null if there is none.
+const mapOf = (bytes) => {
+  if (bytes[0] === 0xc0) return null;
+  let at = 1;
+  const text = () => {
+    const head = bytes[at++];
+    const length = head === 0xd9 ? bytes[at++] : head & 31;
+    return bytes.subarray(at, (at += length)).toString();
+  };
+  return Object.fromEntries(Array.from({ length: bytes[0] & 15 }, () => [text(), text()]));
+};
+`;
+
+/** A resource `thing_note`: a text at an address, which it reads, puts and deletes there by HTTP. */
+const notes = `
+const attribute = (name) => Buffer.concat([field(1, name), field(2, '"string"'), Buffer.from([0x20, 1])]);
+const block = Buffer.concat([field(2, attribute("content")), field(2, attribute("url"))]);
+const schema = Buffer.concat([
+  Buffer.from([0x0a, 2, 0x12, 0]),
+  field(2, Buffer.concat([field(1, "thing_note"), field(2, field(2, block))])),
+]);
+const nothing = field(1, [0xc0]);
+const call = (method, url, body) =>
+  new Promise((resolve, reject) => {
+    const request = require("node:http").request(url, { method }, (response) => {
+      let text = "";
+      response.on("data", (part) => (text += part)).on("end", () => resolve(response.statusCode === 404 ? null : text));
+    });
+    request.on("error", reject).end(body);
+  });
+const calls = {
+  GetSchema: async () => schema,
+  PrepareProviderConfig: async (message) => message,
+  ValidateResourceTypeConfig: async () => Buffer.alloc(0),
+  Configure: async () => Buffer.alloc(0),
+  UpgradeResourceState: async (message) => field(1, field(2, fieldsOf(fieldsOf(message)[3])[1])),
+  PlanResourceChange: async (message) => field(1, fieldsOf(message)[3]),
+  ReadResource: async (message) => {
+    const { url } = mapOf(fieldsOf(fieldsOf(message)[2])[1]);
+    const content = await call("GET", url);
+    return field(1, content === null ? nothing : field(2, JSON.stringify({ url, content })));
+  },
+  ApplyResourceChange: async (message) => {
+    const { 2: prior, 3: planned } = fieldsOf(message);
+    const wanted = mapOf(fieldsOf(planned)[1]);
+    if (wanted) await call("PUT", wanted.url, wanted.content);
+    else await call("DELETE", mapOf(fieldsOf(prior)[1]).url);
+    return field(1, planned);
+  },
+};
+`;
+
 /**
- * Implements just enough of terraform's plugin protocol to return an empty schema, over a Unix
+ * Implements just enough of terraform's plugin protocol for one resource, over a Unix
  * socket in `TMPDIR` whose name is as long as the longest that Go's `os.CreateTemp` creates, as
  * providers built with go-plugin do.
  */
@@ -134,9 +212,13 @@ const answer = (stream, message) => {
   head.writeUInt32BE(message.length, 1);
   stream.end(Buffer.concat([head, message]));
 };
+${messages}${notes}
 server.on("stream", (stream, { ":path": path }) => {
   stream.on("error", () => undefined);
-  if (path === "/tfplugin5.Provider/GetSchema") answer(stream, Buffer.from([0x0a, 2, 0x12, 0]));
+  const answerOf = calls[path.replace("/tfplugin5.Provider/", "")];
+  const parts = [];
+  if (answerOf)
+    stream.on("data", (part) => parts.push(part)).on("end", async () => answer(stream, await answerOf(Buffer.concat(parts).subarray(5))));
   else if (path === "/plugin.GRPCController/Shutdown") process.exit();
   else stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
 });
