@@ -40,6 +40,7 @@ import { applyGroups } from "../teams/group-members.ts";
 import { wholeBody } from "../whole-body.ts";
 import { discovered, keyFetch, renew, type ProviderTokens } from "./oauth-client.ts";
 import { algorithms, keysOf } from "./provider-keys.ts";
+import { unavailable } from "./provider-http.ts";
 import { oidcPerson } from "./provider-person.ts";
 import { openToken, sealToken, sealTokenAgain } from "./sealed-tokens.ts";
 
@@ -118,18 +119,23 @@ async function ask(
   const tokens = await renew(name, settings, refreshToken);
   if (tokens === "refused" || (tokens.subject ?? subject) !== subject) return false;
   const { refresh_token, id_token } = tokens;
+  const last = open(context, id, known);
+  const lastClaims = last === undefined ? undefined : decodeJwt(last);
+  // It may have none, but no other one (OpenID Connect Core 1.0, section 12.2).
+  const [nonce, lastNonce] = [tokens.claims?.["nonce"], lastClaims?.["nonce"]];
+  const isOther = nonce !== undefined && lastNonce !== undefined && nonce !== lastNonce;
   // At once: many providers accept each refresh token only once.
   await store.write((tx) =>
     updateProviderSession(tx, id, {
       ...(refresh_token === undefined ? {} : { refresh_token: seal(context, id, refresh_token) }),
-      ...(id_token === undefined ? {} : { id_token: seal(context, id, id_token) }),
+      ...(id_token === undefined || isOther ? {} : { id_token: seal(context, id, id_token) }),
     }),
   );
-  // A renewal need not bring an ID token (OpenID Connect Core 1.0, section 12.2): then the last one holds.
-  const last = tokens.claims ? undefined : open(context, id, known);
+  if (isOther) throw unavailable("its ID token is of another sign-in");
+  // A renewal need not bring an ID token either: then the last one holds.
   const { email, shown, verified, groups } = await oidcPerson(name, settings, {
     ...tokens,
-    ...(last === undefined ? {} : { claims: decodeJwt(last) }),
+    claims: tokens.claims ?? lastClaims,
     subject,
   });
   await asSystem(() =>

@@ -15,6 +15,10 @@ export interface CompanyProvider {
   isDown: boolean;
   /** How often the token endpoint was asked. */
   asked: number;
+  /** The token endpoint never answers. */
+  isSilent: boolean;
+  /** How often the keys were fetched. */
+  keysFetched: number;
   /** Makes a new key, which signs forged tokens and logout tokens at once. */
   rotate(): Promise<void>;
   /** A logout token with these claims, signed with the provider's key. */
@@ -47,7 +51,9 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
     subject: "",
     forge: undefined as CompanyProvider["forge"],
     isDown: false,
+    isSilent: false,
     asked: 0,
+    keysFetched: 0,
   };
   const { url, close } = await serve((address) => {
     const provider = new Provider(address, {
@@ -97,12 +103,14 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
     };
     return (incoming, response) => {
       if (incoming.url?.startsWith("/interaction/")) return void interact(incoming, response);
+      if (incoming.url === "/jwks") state.keysFetched += 1;
       if (incoming.url === "/jwks")
         return void Promise.all(keys.map((one) => jwk(one, "publicKey"))).then((all) =>
           sendJson(response, { keys: all }),
         );
       if (incoming.url === "/token") {
         state.asked += 1;
+        if (state.isSilent) return;
         if (state.isDown) return sendJson(response, { error: "temporarily_unavailable" }, 503);
         forgeIn(response);
       }

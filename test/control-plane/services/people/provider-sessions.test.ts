@@ -1,5 +1,6 @@
 /** Sign-in with the OpenID Connect provider of a company, and what ends it. */
 import { randomUUID } from "node:crypto";
+import { generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mayStay } from "../../../../control-plane/services/people/admission.ts";
 import { ask, readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
@@ -129,6 +130,34 @@ describe("a sign-in", () => {
     expect(await readRows(plane, "accounts", { subject })).toEqual([]);
   });
 
+  test("refuses an answer that says it is of another issuer", async () => {
+    const { subject } = person();
+    const browser = new TestBrowser();
+    const { url } = await browser.visit(`${plane.url}/api/auth/login/oidc`, (next) =>
+      next.startsWith(publicUrl),
+    );
+    const back = new URL(url.replace(publicUrl, plane.url));
+    expect(back.searchParams.get("iss")).toBe(company.url);
+    back.searchParams.set("iss", "https://other.example.com");
+    expect((await browser.visit(back.href)).status).toBeGreaterThanOrEqual(400);
+    expect(await readRows(plane, "accounts", { subject })).toEqual([]);
+  });
+
+  test("gives up on a provider that never answers", async () => {
+    const { subject } = person();
+    const settings = plane.context.providers.oidc!;
+    const patience = settings.timeoutMilliseconds;
+    Object.assign(settings, { timeoutMilliseconds: 300 });
+    company.isSilent = true;
+    try {
+      expect((await enter()).status).toBe(424);
+    } finally {
+      company.isSilent = false;
+      Object.assign(settings, { timeoutMilliseconds: patience });
+    }
+    expect(await readRows(plane, "accounts", { subject })).toEqual([]);
+  });
+
   test("works right after the provider has got a new key", async () => {
     person();
     expect((await enter()).status).toBe(200);
@@ -210,6 +239,43 @@ describe("a session at the provider", () => {
     const { headers } = await enter();
     await wait(subject, 72 * hour);
     expect(await staysIn(headers)).toBe(true);
+  });
+
+  test.each<[string, (claims: Record<string, unknown>) => Record<string, unknown>, boolean]>([
+    ["issuer", (claims) => ({ ...claims, iss: "https://other.example.com" }), true],
+    ["audience", (claims) => ({ ...claims, aud: "another-client" }), true],
+    ["end", (claims) => ({ ...claims, exp: 1 }), true],
+    ["nonce", (claims) => ({ ...claims, nonce: "another" }), true],
+    // The answer is about someone else.
+    ["subject", (claims) => ({ ...claims, sub: "someone-else" }), false],
+  ])("renewed with a wrong %s changes no groups", async (_, forge, stays) => {
+    const { subject } = person({ groups: ["engineers"] });
+    const { headers } = await enter();
+    company.forge = forge as CompanyProvider["forge"];
+    company.people.set(subject, { groups: ["admins"] });
+    await wait(subject, 16 * minute);
+    expect(await staysIn(headers)).toBe(stays);
+    const { groups } = await readRow(plane, "accounts", { subject });
+    expect(JSON.parse(groups ?? "")).toEqual(["engineers"]);
+  });
+
+  test("goes on while the provider never answers, and no request waits for it twice", async () => {
+    const { subject } = person();
+    const { headers } = await enter();
+    const settings = plane.context.providers.oidc!;
+    const patience = settings.timeoutMilliseconds;
+    Object.assign(settings, { timeoutMilliseconds: 300 });
+    company.isSilent = true;
+    try {
+      await wait(subject, 16 * minute);
+      const before = company.asked;
+      expect(await staysIn(headers)).toBe(true);
+      for (let count = 0; count < 5; count += 1) expect(await staysIn(headers)).toBe(true);
+      expect(company.asked).toBe(before + 1);
+    } finally {
+      company.isSilent = false;
+      Object.assign(settings, { timeoutMilliseconds: patience });
+    }
   });
 
   test("goes on for a day without an answer", async () => {
@@ -294,5 +360,16 @@ describe("a back-channel logout", () => {
     expect((await logout(await company.logoutToken(claims()), "oidc_2")).status).toBe(404);
     expect((await logout(await company.logoutToken(claims()), "github")).status).toBe(404);
     expect(await isIn(headers)).toBe(true);
+  });
+
+  // The last test: for a minute, no other key is looked for.
+  test("signed with keys that do not exist makes the server fetch the keys seldom", async () => {
+    person();
+    const sign = new SignJWT({}).setProtectedHeader({ alg: "RS256", kid: "unknown" });
+    const { privateKey } = await generateKeyPair("RS256");
+    const token = await sign.sign(privateKey);
+    const before = company.keysFetched;
+    for (let count = 0; count < 20; count += 1) expect((await logout(token)).status).toBe(400);
+    expect(company.keysFetched - before).toBeLessThanOrEqual(2);
   });
 });
