@@ -7,9 +7,9 @@ export interface KeyTimes {
 }
 
 /** By then, everyone who caches the keys has the new one too. */
-export const publishedBefore = hour;
+const publishedBefore = hour;
 /** Tokens hold for ten minutes; what remains is for clocks and caches. */
-export const publishedAfter = day;
+const publishedAfter = day;
 
 /** When a key begins to sign; the first one does so at once, as no one can know another key. */
 const signsFrom = ({ read_at }: KeyTimes, isFirst: boolean): number =>

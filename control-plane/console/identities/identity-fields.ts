@@ -1,7 +1,7 @@
 /** The fields of a cloud identity. Only those of the chosen provider show; the style sheet does that. */
 import { identityProviders, type IdentityProvider } from "../../../protocol/identity-kinds.ts";
 import { fieldNamesOf } from "../../domain/cloud-identity.ts";
-import { choice, line, lines, tick } from "../page/fields.ts";
+import { choice, line, lines, radios, tick } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 
@@ -94,42 +94,29 @@ export const nameField = (form: Form): Html =>
 
 /** All fields, each for the providers that have it. */
 export const fieldsToChoose = (form: Form): Html =>
-  html`<fieldset class="hosts">
-      <legend>Provider</legend>
-      ${identityProviders.map(
-        (provider) =>
-          html`<label
-            ><input
-              type="radio"
-              name="provider"
-              value="${provider}"
-              autocomplete="off"
-              ${chosenIn(form) === provider ? html`checked` : null}
-            />
-            ${providerWords[provider].name}</label
-          >`,
-      )}
-    </fieldset>
-    ${identityProviders.map(
-      (provider) =>
-        html`<p class="needed" data-for="${provider}">${providerWords[provider].about}</p>`,
-    )}
-    ${Object.entries(fields).map(
-      ([name, draw]) =>
-        html`<div
-          data-for="${identityProviders.filter((one) => fieldNamesOf(one).includes(name)).join(" ")}"
-        >
-          ${draw(form, name)}
-        </div>`,
-    )}`;
+  html`${radios(
+    form,
+    { name: "provider", label: "Provider" },
+    identityProviders.map((provider) => [
+      provider,
+      providerWords[provider].name,
+      html`<p>${providerWords[provider].about}</p>`,
+    ]),
+  )}
+  ${Object.entries(fields).map(
+    ([name, draw]) =>
+      html`<div
+        data-for="${identityProviders.filter((one) => fieldNamesOf(one).includes(name)).join(" ")}"
+      >
+        ${draw(form, name)}
+      </div>`,
+  )}`;
 
 /** Those of one provider. */
 export const fieldsOf = (form: Form, provider: IdentityProvider): Html =>
   html`${Object.entries(fields).map(([name, draw]) =>
     fieldNamesOf(provider).includes(name) ? draw(form, name) : null,
   )}`;
-
-const chosenIn = (form: Form): string => form.text("provider") || "aws";
 
 /** From the form to the API. `isNew`: what is empty is left out; a change takes it away. */
 export function inputFrom(form: Form, provider: string, isNew: boolean): object {

@@ -33,7 +33,7 @@ export function identityPages(pages: SignedIn, context: Context): void {
         const identities = await readList(request.query, shown, (before, limit) =>
           listCloudIdentities(context, caller, before, limit),
         );
-        const body = identitiesPage(identities, forms("create"));
+        const body = identitiesPage(identities, forms("create", { provider: "aws" }));
         return { ...frame, title: "Cloud identities", body };
       },
     })
