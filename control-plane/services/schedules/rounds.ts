@@ -230,7 +230,10 @@ export async function runSchedule(context: Context, user: UserCaller, id: string
   const at = now();
   let after = "";
   let skipped = 0;
+  // Of a zone with thousands of configurations; all of them, also while the server drains.
+  const turns = new Turns(undefined);
   for (let isFirst = true, more = true; more; isFirst = false) {
+    if (!isFirst) await turns.next();
     skipped = 0;
     more = await store.write(async (tx) => {
       skipped = 0;
