@@ -60,7 +60,7 @@ export const tags = [
   ),
   tag(
     "Cloud identities",
-    "The role that a configuration's jobs assume in a cloud account. No key is stored: the role trusts the runners, with this external id.",
+    "What a configuration's jobs act as in a cloud or at Vault. No key is stored: with `aws` a role trusts the runners, with an external id; with the other providers the cloud trusts tokens that this server makes for each job.",
     cloudIdentityEndpoints,
   ),
   tag(
