@@ -201,7 +201,15 @@ describe("a drift check", () => {
     await run({ plan_summary: emptySummary });
     await queue({ job_type: "PLAN", refresh_only: true });
     await run({ plan_summary: emptySummary });
+    // A DEPLOY of some addresses has refreshed only these.
+    const limited = await queue({ job_type: "PLAN", targets: ["a.b"] });
+    await run({ plan_summary: emptySummary });
+    await addArtifact(plane.context.store, limited.id);
+    await queue({ job_type: "DEPLOY", plan_job_id: limited.id });
+    await run();
     expect(await drift()).toMatchObject({ status: "drifted", job_id: again.id });
+    await deploy();
+    expect(await drift()).toMatchObject({ status: "in_sync" });
     expect(await readRows(plane, "jobs", { id: again.id })).toMatchObject([{ drift_check: 1 }]);
   });
 
