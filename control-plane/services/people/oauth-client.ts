@@ -145,7 +145,7 @@ export async function renew(
     if (error instanceof RefusalError) throw error;
     if (error instanceof client.ResponseBodyError && error.error === "invalid_grant")
       return "refused";
-    throw unavailable((error as Error).message);
+    throw faultOf(error);
   }
 }
 
@@ -184,8 +184,15 @@ export async function userInfo(
   try {
     return await client.fetchUserInfo(config, access_token, subject ?? "");
   } catch (error) {
-    throw error instanceof RefusalError ? error : unavailable((error as Error).message);
+    throw faultOf(error);
   }
+}
+
+/** What the client library throws has the refusal of our own request as its cause. */
+function faultOf(error: unknown): RefusalError {
+  const causes = [error, (error as Error).cause];
+  const own = causes.find((one) => one instanceof RefusalError);
+  return own ?? unavailable((error as Error).message);
 }
 
 async function requestTokens(
@@ -202,7 +209,7 @@ async function requestTokens(
       );
     if (error instanceof client.WWWAuthenticateChallengeError)
       throw new RefusalError("provider_token_rejected");
-    throw unavailable((error as Error).message);
+    throw faultOf(error);
   }
 }
 
@@ -251,7 +258,7 @@ async function configure(
         { execute: insecure, [client.customFetch]: ask },
       );
     } catch (error) {
-      throw error instanceof RefusalError ? error : unavailable((error as Error).message);
+      throw faultOf(error);
     }
   }
   const isGithub = name === "github";
