@@ -46,7 +46,7 @@ for (const [name, list] of Object.entries(lists)) {
   const samples: { readonly system: Cost; readonly person: Cost }[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     const system = await cost(() => asSystem(list));
-    const person = await cost(() => inSpaces([owner], list));
+    const person = await cost(() => inSpaces([{ id: owner }], list));
     // The first round fills caches.
     if (round > 0) samples.push({ system, person });
   }

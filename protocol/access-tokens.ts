@@ -12,12 +12,26 @@ import {
   Uuid,
 } from "./fields.ts";
 import { accessTokenDaysDefault, accessTokenDaysLimit } from "./limits.ts";
-import { Role } from "./roles.ts";
+import { zoneRolesLimit } from "./role-names.ts";
+import { SpaceRole, ZoneRoles } from "./roles.ts";
 
 export const CreateAccessToken = Type.Object(
   {
     name: about(Name, "Unique among the access tokens, such as the name of the pipeline."),
-    role: about(Role, "What the token may do; at most the role of its creator."),
+    role: Type.Optional(
+      about(
+        SpaceRole,
+        "What the token may do; at most the role of its creator. Null: see `zones`.",
+      ),
+    ),
+    zones: Type.Optional(ZoneRoles),
+    configurations: Type.Optional(
+      Type.Array(Uuid, {
+        minItems: 1,
+        maxItems: zoneRolesLimit,
+        description: "The only configurations that it is for, by their ids. Missing: all.",
+      }),
+    ),
     expires_in_days: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -35,7 +49,12 @@ const fields = {
   id: Uuid,
   name: StoredName,
   prefix: about(Type.String(), "The beginning of the token, by which it can be recognised."),
-  role: Role,
+  role: SpaceRole,
+  zones: ZoneRoles,
+  configurations: about(
+    Nullable(Type.Array(Uuid)),
+    "The only configurations that it is for; null: all.",
+  ),
   created_by: about(Type.String(), "The e-mail address of the user who created it."),
   created_at: Timestamp,
   expires_at: Timestamp,
@@ -75,6 +94,7 @@ export const accessTokenEndpoints = {
   getCurrentAccessToken: endpoint("GET /api/cli/access-tokens/current", {
     summary: "Read the access token with which this request was sent",
     permission: "read",
+    inZones: true,
     answer: AccessToken,
     refusals: ["not_found"],
   }),

@@ -22,6 +22,7 @@ export const configurationEndpoints = {
   listZones: endpoint("GET /api/cli/zones", {
     summary: "List all zones with their configurations",
     permission: "read",
+    inZones: true,
     query: Paging,
     answer: Type.Object({ zones: Type.Array(Zone), next_cursor: NextCursor }),
   }),
@@ -36,6 +37,7 @@ export const configurationEndpoints = {
   getZone: endpoint("GET /api/cli/zones/{id}", {
     summary: "Read a zone with its configurations",
     permission: "read",
+    inZones: true,
     params: zoneParams,
     answer: Zone,
   }),
@@ -44,6 +46,7 @@ export const configurationEndpoints = {
     description:
       "A zone moves with its configurations, their jobs and their states. Of a long history the newest jobs move at once, and older ones follow within seconds. It cannot move while a job of it runs, while it uses a variable set or a cloud identity, or while older jobs still follow an earlier move; the message says which.",
     permission: "configure",
+    inZones: true,
     params: zoneParams,
     body: UpdateZone,
     answer: Zone,
@@ -52,12 +55,14 @@ export const configurationEndpoints = {
   deleteZone: endpoint("DELETE /api/cli/zones/{id}", {
     summary: "Delete a zone without configurations",
     permission: "administer",
+    inZones: true,
     params: zoneParams,
     refusals: ["zone_not_empty", "zone_busy"],
   }),
   listConfigurations: endpoint("GET /api/cli/configurations", {
     summary: "List all configurations",
     permission: "read",
+    inZones: true,
     query: {
       ...Paging,
       drift: Type.Optional(about(DriftStatus, "Only those with this status of drift.")),
@@ -69,6 +74,7 @@ export const configurationEndpoints = {
     description:
       "Sensitive values are encrypted at rest, sent only to the runner that holds the job, and never shown. Environment variables that would change how terraform runs are refused.",
     permission: "configure",
+    inZones: true,
     belongsTo: { zone_id: "zones" },
     body: CreateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
@@ -87,12 +93,14 @@ export const configurationEndpoints = {
   getConfiguration: endpoint("GET /api/cli/configurations/{name}", {
     summary: "Read a configuration by its name, or by its id",
     permission: "read",
+    inZones: true,
     params: configurationParams,
     answer: Configuration,
   }),
   updateConfiguration: endpoint("PATCH /api/cli/configurations/{name}", {
     summary: "Change a configuration, by its name or id; earlier plans become stale",
     permission: "configure",
+    inZones: true,
     params: configurationParams,
     body: UpdateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
@@ -111,6 +119,7 @@ export const configurationEndpoints = {
   deleteConfiguration: endpoint("DELETE /api/cli/configurations/{name}", {
     summary: "Delete a configuration without unfinished jobs and resources, and its state",
     permission: "administer",
+    inZones: true,
     params: configurationParams,
     query: {
       keep_resources_of: Type.Optional(
@@ -127,6 +136,7 @@ export const configurationEndpoints = {
     description:
       "The check is a PLAN with `refresh_only` and `deployed`. It changes nothing, and the status of the configuration stays. A check that already waits or runs is returned instead.",
     permission: "plan",
+    inZones: true,
     params: configurationParams,
     status: 201,
     also: { 200: "A check already waits or runs." },
@@ -138,6 +148,7 @@ export const configurationEndpoints = {
     {
       summary: "Read a configuration by its project name",
       permission: "read",
+      inZones: true,
       params: { project_name: about(Name, "The project name.") },
       answer: Configuration,
     },
@@ -146,6 +157,7 @@ export const configurationEndpoints = {
     summary: "Upload a .tar.gz of Terraform files, to be used as a source by its SHA-256",
     description: "At most 50 MiB. If the request has a digest, it is checked.",
     permission: "plan",
+    inZones: true,
     bytes: "request",
     bodyLimit: archiveLimit,
     headers: { "content-digest": Type.Optional(ContentDigest) },

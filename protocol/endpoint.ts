@@ -15,6 +15,11 @@ interface Common {
   readonly description?: string;
   /** What a person or an access token needs; every endpoint that they may call has one. */
   readonly permission?: Permission;
+  /**
+   * Whether a role in a zone is enough: that in the zone of what address or body name, and in any zone
+   * for a list, which then has what is in those zones. Else the role in the whole space counts.
+   */
+  readonly inZones?: boolean;
   /** The media type of `bytes`; default `application/octet-stream`. */
   readonly media?: string;
   /** The data of each Server-Sent Event. */

@@ -35,6 +35,7 @@ export const jobEndpoints = {
     description:
       "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies, which is refused where the configuration has an approval rule, as DESTROY is: PLAN with `destroy` instead.",
     permission: dependsOnJob,
+    inZones: true,
     belongsTo: { configuration_id: "configurations", assigned_worker_id: "workers" },
     body: CreateJob,
     bodyLimit: 4 * 1024 * 1024,
@@ -59,6 +60,7 @@ export const jobEndpoints = {
     description:
       "With several filters, a page may have fewer jobs than `limit`, or none, because each page searches a bounded part of the history. The list continues while `next_cursor` is not null.",
     permission: "read",
+    inZones: true,
     query: {
       status: Type.Optional(about(JobStatus, "Only jobs with this status.")),
       zone_id: Type.Optional(
@@ -105,6 +107,7 @@ export const jobEndpoints = {
   getJob: endpoint("GET /api/cli/jobs/{id}", {
     summary: "Read a job",
     permission: "read",
+    inZones: true,
     params: jobParams,
     answer: Job,
   }),
@@ -113,6 +116,7 @@ export const jobEndpoints = {
     description:
       "Ordered by id. Without `limit` the whole log is returned; with it, `next_after` is the start of the next page.",
     permission: "read",
+    inZones: true,
     params: jobParams,
     query: LogQuery,
     answer: LogPage,
@@ -122,6 +126,7 @@ export const jobEndpoints = {
     description:
       "What terraform wrote with TF_LOG=DEBUG, if the job was created with `debug`. 404 before the job has ended, and after retention has removed the log.",
     permission: "deploy",
+    inZones: true,
     params: jobParams,
     bytes: "response",
     media: "application/gzip",
@@ -135,6 +140,7 @@ export const jobEndpoints = {
     description:
       "Events: `log` (data: a LogChunk, id: its id), `status` and `end` (data: a JobProgress). After `end` the connection closes; a comment every 15 s keeps it open. `Last-Event-ID` or `after` resumes without gaps or duplicates.",
     permission: "read",
+    inZones: true,
     params: jobParams,
     query: {
       after: Type.Optional(LogId),
@@ -154,6 +160,7 @@ export const jobEndpoints = {
     description:
       "The job becomes CANCELLED at once. A connected runner is notified at once, stops terraform and reports. A runner that cannot reach the server goes on; it is notified by its next heartbeat or log post. If it stays away until it is considered lost (30 s after it is OFFLINE), the job is released with `outcome_unknown`, and its state stays locked until the runner reports or a user unlocks it. A job that was never started ends without its runner.",
     permission: dependsOnJob,
+    inZones: true,
     params: jobParams,
     answer: Job,
     refusals: ["job_ended"],
@@ -163,6 +170,7 @@ export const jobEndpoints = {
     description:
       "A plan is applied only once, so for a DEPLOY of a plan the new job is a PLAN with the same request as that plan.",
     permission: dependsOnJob,
+    inZones: true,
     params: jobParams,
     status: 201,
     answer: Job,
@@ -182,6 +190,7 @@ export const jobEndpoints = {
     description:
       "Each person has one vote; their last one counts until the job starts. A rejection cancels a deployment. Approvals of the newest plan of a pull request count for its DEPLOY after the merge, if that deploys the same; a new commit voids them. Access tokens cannot approve, and the users who created the PLAN and the DEPLOY, or whose connected account opened the pull request or pushed its head, only if the rule has `by_author`.",
     permission: "approve",
+    inZones: true,
     params: jobParams,
     body: DecideJob,
     answer: Job,

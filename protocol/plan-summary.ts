@@ -168,6 +168,7 @@ export const planSummaryEndpoints = {
   getPlanSummary: endpoint("GET /api/cli/jobs/{id}/plan", {
     summary: "Read the summary of a PLAN job's plan, or of the plan that a DEPLOY job applies",
     permission: "read",
+    inZones: true,
     params: jobParams,
     answer: Type.Object({
       job_id: Uuid,

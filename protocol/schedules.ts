@@ -132,6 +132,7 @@ export const scheduleEndpoints = {
   listSchedules: endpoint("GET /api/cli/schedules", {
     summary: "List schedules, newest first",
     permission: "read",
+    inZones: true,
     query: {
       configuration_id: Type.Optional(
         about(Uuid, "Only those that run this configuration: its own, and those of its zone."),
@@ -146,6 +147,7 @@ export const scheduleEndpoints = {
     description:
       "After a downtime it comes once, not for each time that was missed. A run is skipped while an earlier one of the same schedule and configuration waits or runs. A time that daylight saving skips comes at the next valid minute, and one that occurs twice comes once; with `*` or a step in the hour, every real hour counts.",
     permission: "configure",
+    inZones: true,
     belongsTo: { configuration_id: "configurations", zone_id: "zones" },
     body: CreateSchedule,
     status: 201,
@@ -155,6 +157,7 @@ export const scheduleEndpoints = {
   getSchedule: endpoint("GET /api/cli/schedules/{id}", {
     summary: "Read a schedule",
     permission: "read",
+    inZones: true,
     params,
     answer: Schedule,
   }),
@@ -162,6 +165,7 @@ export const scheduleEndpoints = {
     summary: "Change a schedule",
     description: "A change of when or what it runs drops runs that wait for their minute.",
     permission: "configure",
+    inZones: true,
     params,
     body: UpdateSchedule,
     answer: Schedule,
@@ -170,6 +174,7 @@ export const scheduleEndpoints = {
   deleteSchedule: endpoint("DELETE /api/cli/schedules/{id}", {
     summary: "Delete a schedule; its jobs stay",
     permission: "configure",
+    inZones: true,
     params,
   }),
   runSchedule: endpoint("POST /api/cli/schedules/{id}/run", {
@@ -177,6 +182,7 @@ export const scheduleEndpoints = {
     description:
       "Of a zone, for each of its configurations, without the window. `last` says what was queued, or why nothing was.",
     permission: "deploy",
+    inZones: true,
     params,
     answer: Schedule,
   }),

@@ -65,6 +65,7 @@ export const stateVersionEndpoints = {
   listStateVersions: endpoint("GET /api/cli/configurations/{name}/state/versions", {
     summary: "List the versions of a configuration's managed state, newest first",
     permission: "read",
+    inZones: true,
     params,
     query: Paging,
     answer: Type.Object({ state_versions: Type.Array(StateVersion), next_cursor: NextCursor }),
@@ -72,6 +73,7 @@ export const stateVersionEndpoints = {
   downloadStateVersion: endpoint("GET /api/cli/configurations/{name}/state/versions/{serial}", {
     summary: "Download one version of the state; it may contain secrets",
     permission: "deploy",
+    inZones: true,
     params: versionParams,
     bytes: "response",
     media: "application/json",
@@ -81,6 +83,7 @@ export const stateVersionEndpoints = {
     description:
       "Terraform's JSON, at most 64 MiB. Refused while the state is locked, except by a job that could not save its state, and unless it has the lineage of the stored state and a higher serial. With `force`, a state of any lineage and serial is stored, with the serial after the highest.",
     permission: "deploy",
+    inZones: true,
     params,
     query: {
       force: Type.Optional(
@@ -99,6 +102,7 @@ export const stateVersionEndpoints = {
     summary: "Store the content of an older version as the newest one",
     description: "The old content becomes a new version with the next serial.",
     permission: "deploy",
+    inZones: true,
     params: versionParams,
     status: 201,
     answer: StateVersion,
@@ -107,12 +111,14 @@ export const stateVersionEndpoints = {
   getStateLock: endpoint("GET /api/cli/configurations/{name}/state/lock", {
     summary: "Show which job locks the state; null if it is not locked",
     permission: "read",
+    inZones: true,
     params,
     answer: Type.Object({ state_lock: Nullable(StateLock) }),
   }),
   breakStateLock: endpoint("DELETE /api/cli/configurations/{name}/state/lock", {
     summary: "Unlock a state that a lost job left locked; waiting jobs continue",
     permission: "deploy",
+    inZones: true,
     params,
     refusals: ["configuration_busy"],
   }),

@@ -13,7 +13,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { groupNameLimit, invitationDays, teamGroupsLimit } from "./limits.ts";
-import { Role } from "./roles.ts";
+import { SpaceRole, ZoneRoles } from "./roles.ts";
 
 /** How a team is named in addresses, in the header `Windlass-Team` and by the client. */
 export const TeamSlug = Type.String({
@@ -26,7 +26,8 @@ export const TeamSlug = Type.String({
 export const Team = Type.Object({
   slug: about(TeamSlug, "Unique on this server."),
   name: StoredName,
-  role: about(Role, "The role of the caller in this team."),
+  role: about(SpaceRole, "The role of the caller in the whole team; null: only those of `zones`."),
+  zones: ZoneRoles,
   created_at: Timestamp,
 });
 export type Team = Static<typeof Team>;
@@ -49,7 +50,11 @@ export type UpdateTeam = Static<typeof UpdateTeam>;
 export const Member = Type.Object({
   user_id: Uuid,
   email: Type.String(),
-  role: about(Role, "The highest of what an invitation and groups give."),
+  role: about(
+    SpaceRole,
+    "The highest of what an invitation and groups give; null: only those of `zones`.",
+  ),
+  zones: ZoneRoles,
   joined_at: Timestamp,
   sources: Type.Optional(
     about(
@@ -63,7 +68,13 @@ export const Member = Type.Object({
 });
 export type Member = Static<typeof Member>;
 
-export const UpdateMember = Type.Object({ role: Role }, { additionalProperties: false });
+export const UpdateMember = Type.Object(
+  {
+    role: Type.Optional(SpaceRole),
+    zones: Type.Optional(about(ZoneRoles, "Replaces all roles in zones.")),
+  },
+  { additionalProperties: false },
+);
 export type UpdateMember = Static<typeof UpdateMember>;
 
 const teamGroup = {
@@ -75,7 +86,6 @@ const teamGroup = {
     description: "As the provider names it, to the letter.",
     examples: ["/platform/engineers"],
   }),
-  role: about(Role, "What its people get in the team."),
 };
 const providerAddress = Type.String({
   minLength: 1,
@@ -84,7 +94,12 @@ const providerAddress = Type.String({
   examples: ["https://id.example.com/realms/acme"],
 });
 
-export const TeamGroup = Type.Object({ issuer: providerAddress, ...teamGroup });
+export const TeamGroup = Type.Object({
+  issuer: providerAddress,
+  ...teamGroup,
+  role: about(SpaceRole, "What its people get in the team; null: only those of `zones`."),
+  zones: ZoneRoles,
+});
 export type TeamGroup = Static<typeof TeamGroup>;
 
 export const TeamGroups = Type.Object({ groups: Type.Array(TeamGroup) });
@@ -100,6 +115,8 @@ export const ReplaceTeamGroups = Type.Object(
             "The address of a provider that this server signs people in with, or its name in the settings: `oidc`, `oidc_2`. The address is stored.",
           ),
           ...teamGroup,
+          role: Type.Optional(about(SpaceRole, "What its people get in the team.")),
+          zones: Type.Optional(ZoneRoles),
         },
         { additionalProperties: false },
       ),
@@ -112,7 +129,8 @@ export type ReplaceTeamGroups = Static<typeof ReplaceTeamGroups>;
 
 export const CreateInvitation = Type.Object(
   {
-    role: about(Role, "The role that the new member gets."),
+    role: Type.Optional(about(SpaceRole, "The role that the new member gets; null: see `zones`.")),
+    zones: Type.Optional(ZoneRoles),
     email: Type.Optional(
       Nullable(
         Type.String({
@@ -132,7 +150,8 @@ export type CreateInvitation = Static<typeof CreateInvitation>;
 
 const invitation = {
   id: Uuid,
-  role: Role,
+  role: SpaceRole,
+  zones: ZoneRoles,
   email: about(Nullable(Type.String()), "The only address that may use it; null: any."),
   expires_at: Timestamp,
   created_by: about(Type.String(), "The e-mail address of the member who invites."),
@@ -158,6 +177,7 @@ export const teamEndpoints = {
   listTeams: endpoint("GET /api/cli/teams", {
     summary: "List the caller's teams, newest first, with the caller's role in each",
     permission: "read",
+    inZones: true,
     query: Paging,
     answer: Type.Object({ teams: Type.Array(Team), next_cursor: NextCursor }),
   }),
@@ -174,6 +194,7 @@ export const teamEndpoints = {
   getTeam: endpoint("GET /api/cli/teams/{slug}", {
     summary: "Read a team",
     permission: "read",
+    inZones: true,
     params: teamParams,
     answer: Team,
   }),
@@ -201,7 +222,7 @@ export const teamEndpoints = {
     answer: Type.Object({ members: Type.Array(Member), next_cursor: NextCursor }),
   }),
   updateMember: endpoint("PATCH /api/cli/teams/{slug}/members/{user_id}", {
-    summary: "Change the role of a member",
+    summary: "Change the roles of a member, in the whole team or in some of its zones",
     description:
       "It changes what the invitation gave. Groups may give a higher role, which counts then.",
     permission: "members",

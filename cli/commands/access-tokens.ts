@@ -1,13 +1,14 @@
 /** `windlass access-tokens`: credentials of pipelines. */
 import { accessTokenDaysDefault, accessTokenDaysLimit } from "../../protocol/limits.ts";
-import { counted, examples, noun, oneOf, verbExamples } from "../noun.ts";
+import { counted, examples, noun, repeated, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { roleNames, rolesHelp } from "./roles.ts";
+import type { RoleOptions } from "../teams/zone-roles.ts";
+import { roleOption, rolesHelp, zoneOption } from "./roles.ts";
 import { ago, time } from "../terminal/times.ts";
 
-interface CreateOptions {
-  readonly role: (typeof roleNames)[number];
+interface CreateOptions extends RoleOptions {
   readonly days: string;
+  readonly configuration?: readonly string[] | undefined;
 }
 
 export function accessTokensCommand() {
@@ -16,7 +17,9 @@ export function accessTokensCommand() {
     .command("create")
     .description("create an access token for a pipeline; it is shown only once")
     .argument("<name>", "a name that says where it is used")
-    .addOption(oneOf("--role <role>", "what it may do", roleNames).makeOptionMandatory())
+    .addOption(roleOption("what it may do in the whole space"))
+    .addOption(zoneOption())
+    .addOption(repeated("--configuration <configuration>", "only for this one; repeat it for each"))
     .addOption(
       counted(
         "--days <count>",
@@ -26,15 +29,26 @@ export function accessTokensCommand() {
     )
     .addHelpText("after", rolesHelp)
     .action(
-      action(async (run: Run, name: string, { role, days }: CreateOptions) => {
+      action(async (run: Run, name: string, { days, configuration, ...roles }: CreateOptions) => {
         const { parseCount } = await import("../api/pages.ts");
         const expires_in_days = parseCount("--days", days, accessTokenDaysLimit);
-        const body = { name, role, expires_in_days };
+        const { givenRoles, zoneNames } = await import("../teams/zone-roles.ts");
+        const { configurationOf } = await import("../configurations/find.ts");
+        const only = await Promise.all(
+          (configuration ?? []).map(async (named) => (await configurationOf(run.api, named)).id),
+        );
+        const body = {
+          name,
+          ...(await givenRoles(run.api, roles)),
+          ...(only.length > 0 ? { configurations: only } : {}),
+          expires_in_days,
+        };
         const token = await run.api.call("createAccessToken", { body });
         run.show(token, {
           token: token.access_token,
           name: token.name,
-          role: token.role,
+          role: (await zoneNames(run.api, [token]))(token),
+          ...(only.length > 0 ? { "only for": configuration?.join(", ") } : {}),
           expires: time(token.expires_at),
           id: token.id,
         });
@@ -46,18 +60,22 @@ export function accessTokensCommand() {
   examples(create, [
     ["windlass access-tokens create github-actions --role deployer", "for a pipeline that deploys"],
     ["windlass access-tokens create drift --role planner --days 365", "for a nightly check"],
+    ["windlass access-tokens create ci --zone staging=deployer", "only in one zone"],
   ]);
   tokens
     .command("list")
     .description("list access tokens with their last use, newest first; the tokens are not shown")
     .action(
-      action(async ({ api, list }) => {
+      action(async ({ api, list, json }) => {
         const { access_tokens } = await api.call("listAccessTokens");
+        const { zoneNames } = await import("../teams/zone-roles.ts");
+        const words = await zoneNames(api, json ? [] : access_tokens);
         list(
           access_tokens,
           {
             NAME: ({ name }) => name,
-            ROLE: ({ role }) => role,
+            ROLE: (token) =>
+              `${words(token)}${token.configurations === null ? "" : `, only ${token.configurations.length} configurations`}`,
             TOKEN: ({ prefix }) => `${prefix}…`,
             EXPIRES: ({ expires_at }) =>
               Date.parse(expires_at) > Date.now() ? time(expires_at) : "expired",
@@ -83,7 +101,7 @@ export function accessTokensCommand() {
           "access-tokens",
           async (api) => (await api.call("listAccessTokens")).access_tokens,
           wanted,
-          ({ name: named, prefix, role }) => `${named}, ${role}, ${prefix}…`,
+          ({ name: named, prefix, role }) => `${named}, ${role ?? "in zones"}, ${prefix}…`,
         );
         await run.api.call("revokeAccessToken", { params: { id } });
         run.done(`The access token "${name}" is revoked.`);

@@ -1,6 +1,7 @@
 /** `windlass login`, `logout` and `whoami`. */
 import { Command } from "@commander-js/extra-typings";
 import type { Role } from "../../protocol/roles.ts";
+import type { Team } from "../../protocol/teams.ts";
 import { examples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time, timeAndAge } from "../terminal/times.ts";
@@ -40,8 +41,10 @@ export const logoutCommand = () =>
 
 interface ShownTeam {
   readonly slug: string | undefined;
-  /** Null: the user is not a member. */
+  /** Null: the user is not a member, or has roles in zones only. */
   readonly role: Role | null;
+  /** Missing: the user is not a member. */
+  readonly zones?: Team["zones"];
 }
 
 /** The team that commands act in; null for a personal space. */
@@ -49,7 +52,7 @@ async function teamOf(api: Run["api"]): Promise<ShownTeam | null> {
   const { actingTeam, isTeamNotFound } = await import("../teams/acting.ts");
   try {
     const team = await actingTeam({ api });
-    return team ? { slug: team.slug, role: team.role } : null;
+    return team ? { slug: team.slug, role: team.role, zones: team.zones } : null;
   } catch (error) {
     // After the user was removed from it, for example.
     if (isTeamNotFound(error)) return { slug: api.team, role: null };
@@ -60,7 +63,7 @@ async function teamOf(api: Run["api"]): Promise<ShownTeam | null> {
 const teamText = (team: ShownTeam | null): string =>
   team === null
     ? "none: the personal space"
-    : `${team.slug} ${team.role === null ? "(you are not a member)" : `(you are ${team.role})`}`;
+    : `${team.slug} (${team.zones ? `you are ${team.role ?? "a member in some of its zones"}` : "you are not a member"})`;
 
 async function showAccessToken(
   api: Run["api"],
@@ -82,7 +85,10 @@ async function showAccessToken(
   show(value, {
     server: value.server,
     "access token": `${name}, from ${tokenName}`,
-    role: limit === undefined ? role : `${role}, limited to ${limit}: the role of its creator`,
+    role:
+      limit === undefined
+        ? (role ?? "in some zones")
+        : `${role}, limited to ${limit}: the role of its creator`,
     team: teamText(team),
     "created by": created_by,
     expires: time(expires_at),

@@ -1,13 +1,11 @@
 /** The roles of access tokens and of members of a team. */
-import type { Role } from "../../protocol/roles.ts";
+import { roles } from "../../protocol/role-names.ts";
+import { oneOf, repeated } from "../noun.ts";
 
-/** Not from protocol/roles.ts, whose schema would have to be loaded. */
-export const roleNames = [
-  "viewer",
-  "planner",
-  "deployer",
-  "admin",
-] as const satisfies readonly Role[];
+export const roleOption = (description: string) => oneOf("--role <role>", description, roles);
+
+export const zoneOption = () =>
+  repeated("--zone <zone=role>", "a role in this zone; repeat it for each zone");
 
 export const rolesHelp = `
 Roles, each with the permissions of those before it:

@@ -1,23 +1,19 @@
 /** `windlass teams`: teams, their members and invitations. */
 import { Argument } from "@commander-js/extra-typings";
-import type { Role } from "../../protocol/roles.ts";
-import { examples, noun, oneOf, yes } from "../noun.ts";
+import { examples, noun, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { roleNames, rolesHelp } from "./roles.ts";
+import { roleOption, rolesHelp, zoneOption } from "./roles.ts";
+import type { MemberOptions } from "../teams/members.ts";
+import type { RoleOptions } from "../teams/zone-roles.ts";
 
 const teamsCode = () => import("../teams/teams.ts");
 const membersCode = () => import("../teams/members.ts");
 const groupsCode = () => import("../teams/groups.ts");
 const team = () => new Argument("<team>", "slug of the team");
 const member = () => new Argument("<member>", "e-mail address or id of the member");
-const role = (description: string) =>
-  oneOf("--role <role>", description, roleNames).makeOptionMandatory();
 
 interface Yes {
   readonly yes?: true | undefined;
-}
-interface WithRole {
-  readonly role: Role;
 }
 
 export function teamsCommand() {
@@ -106,16 +102,18 @@ export function teamsCommand() {
       .command("invite")
       .description("print a link with which one person joins the team; it works once, for 7 days")
       .argument("[email]", "only an account with this verified address may use the link")
-      .addOption(role("the role of the new member"))
+      .addOption(roleOption("the role of the new member in the whole team"))
+      .addOption(zoneOption())
       .addHelpText("after", rolesHelp)
       .action(
-        action(async (run: Run, email: string | undefined, options: WithRole) =>
+        action(async (run: Run, email: string | undefined, options: RoleOptions) =>
           (await membersCode()).invite(run, email, options),
         ),
       ),
     [
       ["windlass teams invite ada@example.com --role deployer", "only for this address"],
       ["windlass teams invite --role viewer --team platform", "for the first who opens it"],
+      ["windlass teams invite ada@example.com --zone staging=planner", "sees this zone only"],
     ],
   );
   teams.addCommand(invitationsCommand());
@@ -151,16 +149,24 @@ function membersCommand() {
   examples(
     members
       .command("update")
-      .description("change the role of a member")
+      .description("change the roles of a member, in the whole team or in zones")
       .addArgument(member())
-      .addOption(role("the new role"))
+      .addOption(roleOption("the new role in the whole team"))
+      .addOption(zoneOption())
+      .option("--no-role", "no role in the whole team, only those in zones")
       .addHelpText("after", rolesHelp)
       .action(
-        action(async (run: Run, named: string, options: WithRole) =>
+        action(async (run: Run, named: string, options: MemberOptions) =>
           (await membersCode()).updateMember(run, named, options),
         ),
       ),
-    [["windlass teams members update ada@example.com --role admin", "make her an admin"]],
+    [
+      ["windlass teams members update ada@example.com --role admin", "make her an admin"],
+      [
+        "windlass teams members update ada@example.com --role viewer --zone sandbox=deployer",
+        "raise the role in one zone; --zone replaces all roles in zones",
+      ],
+    ],
   );
   examples(
     members
@@ -203,11 +209,12 @@ function groupsCommand() {
       .command("add")
       .description("admit a group, or change the role that it gives")
       .argument("<group>", "its name, as the provider writes it")
-      .addOption(role("the role of its people"))
+      .addOption(roleOption("the role of its people in the whole team"))
+      .addOption(zoneOption())
       .option(...issuerOption)
       .addHelpText("after", rolesHelp)
       .action(
-        action(async (run: Run, group: string, options: WithRole & OfProvider) =>
+        action(async (run: Run, group: string, options: RoleOptions & OfProvider) =>
           (await groupsCode()).addGroup(run, group, options),
         ),
       ),

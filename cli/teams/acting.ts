@@ -2,7 +2,7 @@
 import type { Role } from "../../protocol/roles.ts";
 import type { Team } from "../../protocol/teams.ts";
 import { isRefusal } from "../api/failures.ts";
-import { roleNames } from "../commands/roles.ts";
+import { roles } from "../../protocol/role-names.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
@@ -33,7 +33,9 @@ export async function lesserRole(
   const { api } = run;
   const token = api.isAccessToken ? await api.call("getCurrentAccessToken") : undefined;
   const role = (token ?? team ?? (await actingTeam(run)))?.role;
-  if (role === undefined || roleNames.indexOf(role) >= roleNames.indexOf(least)) return undefined;
+  // A role in a zone may be enough, which the server decides.
+  if (role === undefined || role === null || roles.indexOf(role) >= roles.indexOf(least))
+    return undefined;
   const who = token ? `The access token "${token.name}" has` : "You have";
   return `This needs the role ${least}. ${who} the role ${role}.`;
 }

@@ -1,10 +1,10 @@
 /** The verbs of `windlass teams groups`. */
-import type { Role } from "../../protocol/roles.ts";
 import type { TeamGroup } from "../../protocol/teams.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { slugOf } from "./acting.ts";
+import { givenRoles, zoneNames, type RoleOptions } from "./zone-roles.ts";
 
 interface OfProvider {
   readonly issuer?: string | undefined;
@@ -13,11 +13,12 @@ interface OfProvider {
 export async function listGroups(run: Run): Promise<void> {
   const slug = await slugOf(run);
   const { groups } = await run.api.call("listTeamGroups", { params: { slug } });
+  const words = await zoneNames(run.api, run.json ? [] : groups);
   run.list(
     groups,
     {
       GROUP: ({ group }) => group,
-      ROLE: ({ role }) => role,
+      ROLE: words,
       PROVIDER: ({ issuer }) => issuer,
     },
     `The team admits no groups. To admit one: windlass teams groups add GROUP --role deployer --team ${slug}`,
@@ -28,18 +29,20 @@ export async function listGroups(run: Run): Promise<void> {
 export async function addGroup(
   run: Run,
   group: string,
-  { role, issuer }: OfProvider & { readonly role: Role },
+  { issuer, ...options }: OfProvider & RoleOptions,
 ): Promise<void> {
   const slug = await slugOf(run);
   const before = await groupsOf(run, slug);
   const known = matching(before, group, issuer);
   // Without a provider, that of the group which is in the list, or the first one of the server.
-  const added = { group, role, issuer: issuer ?? known[0]?.issuer ?? "oidc" };
+  const { role = null, zones = {} } = await givenRoles(run.api, options);
+  const added = { group, role, zones, issuer: issuer ?? known[0]?.issuer ?? "oidc" };
   if (issuer === undefined && known.length > 1) throw severalProviders(group, known);
   const others = before.filter((one) => !known.includes(one));
   await replace(run, slug, [...others, added]);
+  const words = (await zoneNames(run.api, [added]))(added);
   run.done(
-    `People in the group "${group}" are ${role} of the team "${slug}": at once if they have signed in, others when they do.`,
+    `People in the group "${group}" are ${words} of the team "${slug}": at once if they have signed in, others when they do.`,
   );
 }
 

@@ -1,6 +1,5 @@
 /** The verbs of `windlass teams members`, `teams invite` and `teams invitations`. */
 import type { Member } from "../../protocol/teams.ts";
-import type { Role } from "../../protocol/roles.ts";
 import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
 import type { Run } from "../run.ts";
@@ -8,19 +7,17 @@ import { shellWord } from "../../common/shell-word.ts";
 import { time } from "../terminal/times.ts";
 import { slugOf } from "./acting.ts";
 import { asNamed } from "./teams.ts";
-
-interface RoleOption {
-  readonly role: Role;
-}
+import { givenRoles, zoneNames, type RoleOptions } from "./zone-roles.ts";
 
 export async function listMembers(run: Run): Promise<void> {
   const params = { slug: await slugOf(run) };
   const { members } = await run.api.call("listMembers", { params, query: {} });
+  const words = await zoneNames(run.api, run.json ? [] : members);
   run.list(
     members,
     {
       EMAIL: ({ email }) => email,
-      ROLE: ({ role }) => role,
+      ROLE: words,
       BY: sourceOf,
       JOINED: ({ joined_at }) => time(joined_at),
       ID: ({ user_id }) => user_id,
@@ -36,14 +33,25 @@ const sourceOf = ({ sources = [], groups = [] }: Member): string =>
     ...groups.map((group) => `group ${group}`),
   ].join(", ");
 
-export async function updateMember(run: Run, named: string, { role }: RoleOption): Promise<void> {
+/** `false`: `--no-role`. */
+export type MemberOptions = Pick<RoleOptions, "zone"> & {
+  readonly role?: RoleOptions["role"] | false;
+};
+
+export async function updateMember(run: Run, named: string, options: MemberOptions): Promise<void> {
   const slug = await slugOf(run);
   const { user_id, email } = await memberOf(run, slug, named);
-  const params = { slug, user_id };
-  const member = await run.api.call("updateMember", { params, body: { role } });
-  run.show(member, { email: member.email, role: member.role, id: member.user_id });
-  run.done(`${email} is ${member.role} of the team "${slug}" from now on.`);
-  if (member.role !== role)
+  const { role, zone } = options;
+  const given =
+    role === false && zone === undefined
+      ? {}
+      : await givenRoles(run.api, { role: role || undefined, zone });
+  const body = role === false ? { ...given, role: null } : given;
+  const member = await run.api.call("updateMember", { params: { slug, user_id }, body });
+  const words = (await zoneNames(run.api, [member]))(member);
+  run.show(member, { email: member.email, role: words, id: member.user_id });
+  run.done(`${email} is ${words} of the team "${slug}" from now on.`);
+  if (role && member.role !== role)
     run.done(`The invitation gives ${role}, and a group gives more: ${member.groups?.join(", ")}`);
 }
 
@@ -77,15 +85,19 @@ async function memberOf({ api }: Run, slug: string, named: string): Promise<Memb
 export async function invite(
   run: Run,
   email: string | undefined,
-  { role }: RoleOption,
+  options: RoleOptions,
 ): Promise<void> {
   const slug = await slugOf(run);
-  const body = { role, ...(email === undefined ? {} : { email }) };
+  const body = {
+    ...(await givenRoles(run.api, options)),
+    ...(email === undefined ? {} : { email }),
+  };
   const made = await run.api.call("createInvitation", { params: { slug }, body });
+  const words = await zoneNames(run.api, [made]);
   run.show(made, {
     link: made.link,
     team: slug,
-    role: made.role,
+    role: words(made),
     email: made.email,
     expires: time(made.expires_at),
     id: made.id,
@@ -97,14 +109,12 @@ export async function invite(
   const member = members.find((one) => one.email === made.email);
   if (member)
     run.done(
-      `${member.email} is a member already, as ${member.role}. To change the role: windlass teams members update ${shellWord(member.email)} --role ROLE --team ${slug}`,
+      `${member.email} is a member already, as ${words(member)}. To change the role: windlass teams members update ${shellWord(member.email)} --role ROLE --team ${slug}`,
     );
   const { invitations } = await run.api.call("listInvitations", { params: { slug }, query: {} });
-  for (const { id, role: earlier, expires_at } of invitations.filter(
-    (one) => one.email === made.email && one.id !== made.id,
-  ))
+  for (const earlier of invitations.filter((one) => one.email === made.email && one.id !== made.id))
     run.done(
-      `An earlier invitation of ${made.email}, as ${earlier}, stays open until ${time(expires_at)}. To revoke it: windlass teams invitations revoke ${id} --team ${slug}`,
+      `An earlier invitation of ${made.email}, as ${words(earlier)}, stays open until ${time(earlier.expires_at)}. To revoke it: windlass teams invitations revoke ${earlier.id} --team ${slug}`,
     );
 }
 
@@ -112,11 +122,12 @@ export async function listInvitations(run: Run): Promise<void> {
   const slug = await slugOf(run);
   const params = { slug };
   const { invitations } = await run.api.call("listInvitations", { params, query: {} });
+  const words = await zoneNames(run.api, run.json ? [] : invitations);
   run.list(
     invitations,
     {
       EMAIL: ({ email }) => email ?? "anyone with the link",
-      ROLE: ({ role }) => role,
+      ROLE: words,
       EXPIRES: ({ expires_at }) => time(expires_at),
       "CREATED BY": ({ created_by }) => created_by,
       ID: ({ id }) => id,
@@ -136,7 +147,7 @@ export async function revokeInvitation(run: Run, named: string): Promise<void> {
     all,
     named,
     ({ name, role, expires_at }) =>
-      `${name ?? "anyone with the link"}, as ${role}, until ${time(expires_at)}`,
+      `${name ?? "anyone with the link"}, as ${role ?? "a member in zones"}, until ${time(expires_at)}`,
   );
   await run.api.call("revokeInvitation", { params: { slug, id } });
   run.done("The invitation is revoked. Its link does not work any more.");

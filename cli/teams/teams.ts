@@ -11,6 +11,7 @@ import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 import { refuseLesserRole, slugOf } from "./acting.ts";
+import { zoneNames } from "./zone-roles.ts";
 
 interface Yes {
   readonly yes?: true | undefined;
@@ -60,18 +61,25 @@ export async function show(run: Run, named: string | undefined): Promise<void> {
   const { members } = run.json
     ? { members: [] }
     : await run.api.call("listMembers", { params, query: {} });
+  const words = await zoneNames(run.api, run.json ? [] : [team, ...members]);
   showTeam(
     run,
     team,
-    members.map(({ email, role }) => `${email} (${role})`),
+    members.map((member) => `${member.email} (${words(member)})`),
+    words(team),
   );
 }
 
-function showTeam(run: Run, team: Team, members: readonly string[] = []): void {
+function showTeam(
+  run: Run,
+  team: Team,
+  members: readonly string[] = [],
+  role: string = team.role ?? "in zones",
+): void {
   run.show(team, {
     team: team.slug,
     name: team.name,
-    "your role": team.role,
+    "your role": role,
     created: time(team.created_at),
     members: members.join("\n"),
   });
@@ -127,7 +135,7 @@ export async function use(run: Run, slug: string): Promise<void> {
   });
   run.done(
     team
-      ? `You act in the team "${team.name}" from now on, as ${team.role}.`
+      ? `You act in the team "${team.name}" from now on, as ${team.role ?? "a member in some of its zones"}.`
       : "You act in your personal space from now on.",
   );
   if (settings.team !== undefined)

@@ -45,7 +45,10 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   const run = await inLinkedSpace(current, reading, { namesOthers: true });
   const origins = await reading;
   const team = await actingTeam(run);
-  if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
+  if (team)
+    run.done(
+      `In the team "${team.name}" (${team.slug}), as ${team.role ?? "a member in some of its zones"}.`,
+    );
   // Refused before anything is packed.
   await refuseLesserRole(run, "deployer", team);
   const configured = await configure(run, directory, origins, options);

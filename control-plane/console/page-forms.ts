@@ -25,7 +25,7 @@ export type AddRoute = (
   url: string,
   needs: Needs,
   handler: PageHandler,
-  options?: { readonly bodyLimit?: number },
+  options?: { readonly bodyLimit?: number; readonly permission?: Permission | undefined },
 ) => void;
 
 export interface PageWithForms<T> {
@@ -120,7 +120,7 @@ export function pageWithForms<T>(
           return { ...drawn, from: inTeam(from, teamOf(caller)), status: refused.status };
         }
       };
-      post(`${url}${path}`, needs ?? does, submitted, options);
+      post(`${url}${path}`, does, submitted, { ...options, permission: needs });
       return forms;
     },
   };

@@ -44,6 +44,10 @@ export class PagePermissions {
   }
 }
 
+/** Whether a role in a zone is enough for a page. Those that need `read` show what is in the zones. */
+export const isInZones = (needs: Needs): boolean =>
+  isName(needs) ? (endpoints[needs] as Endpoint).inZones === true : needs === "read";
+
 const isName = (needs: Needs): needs is EndpointName => Object.hasOwn(endpoints, needs);
 
 declare module "fastify" {

@@ -6,7 +6,7 @@ import { countWaitingFor } from "../services/approvals/waiting.ts";
 import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
-import type { Needs } from "./page-permissions.ts";
+import { isInZones, type Needs } from "./page-permissions.ts";
 import { pageWithForms, type AddRoute, type PageForms, type PageWithForms } from "./page-forms.ts";
 import { sendPage } from "./page/layout.ts";
 import { signInOf } from "./people/next.ts";
@@ -22,13 +22,14 @@ export interface SignedIn {
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
   const add = (
     method: "GET" | "POST",
-    ...[url, needs, handler, options = {}]: Parameters<AddRoute>
+    ...[url, needs, handler, { permission: other, ...options } = {}]: Parameters<AddRoute>
   ) => {
-    const permission = pages.pagePermissions.add(method, url, needs);
+    const permission = pages.pagePermissions.add(method, url, other ?? needs);
     pages.route({
       method,
       url,
       ...options,
+      config: { inZones: isInZones(needs) },
       onRequest: async (request, reply) => {
         const params = request.params as { id?: string };
         // Ids are stored in lower case.

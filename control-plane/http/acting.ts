@@ -18,9 +18,11 @@ export async function actingFor(
 ): Promise<UserCaller> {
   const slug = request.headers[teamHeader] ?? pageTeamOf(request);
   const chosen = typeof slug === "string" && slug !== "" ? actingInTeam(caller, slug) : caller;
+  const { endpoint, inZones = endpoint?.inZones === true } = request.routeOptions.config;
   const [, kind = "", name = ""] = /\/([a-z-]+)\/:(\w+)/.exec(request.routeOptions.url ?? "") ?? [];
   const id = (request.params as Record<string, string>)[name] ?? "";
-  return kind === "teams" ? actingInTeam(chosen, id) : actingOn(context, chosen, { kind, id });
+  if (kind === "teams") return actingOn(context, actingInTeam(chosen, id), none, inZones);
+  return actingOn(context, chosen, { kind, id }, inZones);
 }
 
 /** Also names that space in the header of the response to a user with several. */
@@ -44,16 +46,19 @@ export async function actingWithNote(
 export async function actingForBody(
   context: Context,
   caller: UserCaller,
-  { belongsTo = {}, permission }: Endpoint,
+  { belongsTo = {}, permission, inZones = false }: Endpoint,
   body: unknown,
 ): Promise<UserCaller> {
   const given = (body ?? {}) as Record<string, unknown>;
   const field = Object.keys(belongsTo).find((name) => typeof given[name] === "string");
   const named = { kind: belongsTo[field ?? ""] ?? "", id: String(given[field ?? ""]) };
-  const acting = await actingOn(context, caller, named);
+  const acting = await actingOn(context, caller, named, inZones);
   if (permission !== undefined) checkPermission(acting, permission);
   return acting;
 }
+
+/** A request that names nothing by id. */
+const none = { kind: "", id: "" };
 
 /** For the console's pages only: an endpoint's query has no such field. */
 const pageTeamOf = ({ query, routeOptions }: FastifyRequest): unknown =>

@@ -14,7 +14,7 @@ import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../ser
 import { endpoints, type Endpoints } from "../../protocol/endpoints.ts";
 import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { normalizerFor, type Normalize } from "../domain/normalize.ts";
-import { checkPermission } from "../domain/roles.ts";
+import { checkPermission, isUniform } from "../domain/roles.ts";
 import { kibibyte, mebibyte } from "../../common/units.ts";
 import type { Registrant } from "../services/workers/workers.ts";
 import { bytesOf } from "./bytes.ts";
@@ -157,9 +157,11 @@ function route(
     throw new TypeError(`${endpoint.path} declares no permission`);
   const admit = (request: FastifyRequest, caller: Callers[Caller]): void => {
     const user = userOf(caller);
-    // A caller with several spaces may act in another one, once the body is there.
+    // A caller with several spaces may act in another one, or in a zone, once the body is there.
     const isDeferred =
-      endpoint.belongsTo !== undefined && user !== undefined && user.spaces.length > 1;
+      endpoint.belongsTo !== undefined &&
+      user !== undefined &&
+      (user.spaces.length > 1 || !user.spaces.every(isUniform));
     if (user && permission !== undefined && !isDeferred) checkPermission(user, permission);
     request.caller = caller;
   };
@@ -259,5 +261,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig extends RouteOptions {
     endpoint?: Endpoint;
+    /** Of a page: as `inZones` of an endpoint. */
+    inZones?: boolean;
   }
 }

@@ -1,5 +1,5 @@
 /** The kinds of callers that the guards find. */
-import type { Role } from "../../protocol/roles.ts";
+import type { Access, RoleOrNone } from "../domain/roles.ts";
 import type { WorkerCallerRow } from "../store/workers/workers.ts";
 
 /** A request is used directly: calls that record nothing copy nothing. */
@@ -17,11 +17,10 @@ export interface SignedIn {
   readonly login_id: string;
 }
 
-export interface Space {
+export interface Space extends Access {
   readonly space_id: string;
   /** Null: a personal space. */
   readonly slug: string | null;
-  readonly role: Role;
 }
 
 /** An access token acts for the person who created it. */
@@ -31,7 +30,8 @@ export interface UserCaller extends SignedIn {
   readonly token_name?: string;
   /** The space in which the caller acts and creates. A personal space has the id of its user. */
   readonly space_id: string;
-  readonly role: Role;
+  /** The role there, in the zone of what the request names or in the whole space (http/acting.ts). */
+  readonly role: RoleOrNone;
   /** All spaces in which the caller may act; of an access token, the one it was created in. */
   readonly spaces: readonly Space[];
   readonly origin: Origin;

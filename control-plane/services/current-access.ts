@@ -4,12 +4,10 @@
  * login, the token, the membership or the role.
  */
 import { RefusalError } from "../domain/refusal.ts";
-import { includesRole } from "../domain/roles.ts";
-import type { Role } from "../../protocol/roles.ts";
+import { accessWords, includesAccess } from "../domain/roles.ts";
 import type { Queries } from "../store/db.ts";
-import { findAccessTokenById } from "../store/people/access-tokens.ts";
-import { findLogin } from "../store/people/logins.ts";
 import type { UserCaller } from "./callers.ts";
+import { findSpaces } from "./people/caller-spaces.ts";
 
 export type AdmittedCaller = Pick<UserCaller, "login_id" | "login_kind" | "spaces">;
 
@@ -27,43 +25,18 @@ export async function checkCurrentAccess(
 ): Promise<void> {
   const admitted = caller.spaces.find(({ space_id }) => space_id === space);
   if (!admitted) return;
-  const roles = await findRoles(tx, caller, now);
-  if (!roles)
+  const spaces = await findSpaces(tx, caller, now);
+  if (!spaces)
     throw new RefusalError(
       "unauthenticated",
       "the login or access token of this request has just ended",
     );
-  if (admitted.slug === null) return;
-  const role = roles.get(space);
-  if (role === undefined)
+  const current = spaces.find(({ space_id }) => space_id === space);
+  if (current === undefined)
     throw new RefusalError("team_not_found", "you are no longer a member of this team");
-  if (!includesRole(role, admitted.role))
+  if (!includesAccess(current, admitted))
     throw new RefusalError(
       "permission_denied",
-      `Your role in this team has just become ${role}. Repeat the request if that role permits it.`,
+      `You have just got ${accessWords(current)} in this team. Repeat the request if that permits it.`,
     );
 }
-
-/** The caller's roles, by team; undefined if its login or access token has ended. */
-async function findRoles(
-  tx: Queries,
-  { login_id: id, login_kind }: AdmittedCaller,
-  now: number,
-): Promise<Map<string, Role> | undefined> {
-  if (login_kind === "token") {
-    const token = await tx.first(findAccessTokenById, { id });
-    if (!token || token.creator_blocked_at !== null) return undefined;
-    return rolesOf([{ team_id: token.owner_id, team_role: token.creator_role }]);
-  }
-  const rows = await tx.all(findLogin, { id, now });
-  return rows.length === 0 ? undefined : rolesOf(rows);
-}
-
-const rolesOf = (
-  rows: readonly { readonly team_id: string | null; readonly team_role: Role | null }[],
-): Map<string, Role> =>
-  new Map(
-    rows.flatMap(({ team_id, team_role }) =>
-      team_id === null || team_role === null ? [] : [[team_id, team_role] as const],
-    ),
-  );

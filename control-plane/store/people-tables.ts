@@ -1,7 +1,7 @@
 /** The tables of people and teams, and of what they sign in with; see tables.ts. */
 import type { ColumnType, Generated } from "kysely";
-import type { Role } from "../../protocol/roles.ts";
 import type { AccountProvider } from "../domain/providers.ts";
+import type { RoleOrNone } from "../domain/roles.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
@@ -49,14 +49,18 @@ interface MembershipsTable {
   space_id: string;
   user_id: string;
   /** What counts: the higher of the two below. */
-  role: Role;
+  role: RoleOrNone;
+  /** Roles in zones by their ids, as JSON; what counts, of the two below. */
+  zones: Json;
   joined_at: Millis;
   /** Null: created the team, or was not invited. */
   invited_by: string | null;
   /** What an invitation gave, or the creation of the team; null: a member by groups only. */
-  invited_role: Role | null;
+  invited_role: RoleOrNone | null;
+  invited_zones: Json;
   /** The highest role of the groups below; null: none. */
-  group_role: Role | null;
+  group_role: RoleOrNone | null;
+  group_zones: Json;
   /** JSON list: the groups of `team_groups` that the member is in. */
   group_names: Json;
 }
@@ -69,7 +73,8 @@ interface TeamGroupsTable {
   name: string;
   /** The address of the provider, for people. */
   issuer: string;
-  role: Role;
+  role: RoleOrNone;
+  zones: Json;
   created_at: Millis;
 }
 
@@ -78,7 +83,9 @@ interface InvitationsTable {
   id: string;
   space_id: string;
   token_hash: string;
-  role: Role;
+  role: RoleOrNone;
+  /** As those of a member. */
+  zones: Json;
   /** The only verified address that may use it, in lower case. */
   email: string | null;
   created_by: string;
@@ -93,7 +100,11 @@ interface AccessTokensTable {
   owner_id: string;
   created_by: string;
   name: string;
-  role: Role;
+  role: RoleOrNone;
+  /** As those of a member. */
+  zones: Json;
+  /** The ids of the only configurations that it is for, as JSON; null: all. */
+  configurations: Json | null;
   prefix: string;
   token_hash: string;
   created_at: Millis;

@@ -48,6 +48,10 @@ const reasons: readonly [RegExp, string][] = [
   ],
   [/^windlass teams groups /, "needs a sign-in provider: test/acceptance/every-command.test.ts"],
   [
+    /^windlass (teams members update|teams invite joan|access-tokens create ci --zone)/,
+    "needs a second person and zones: test/acceptance/every-command.test.ts",
+  ],
+  [
     /^windlass (configurations update network --approvals|jobs (list --waiting-for-me|show 01890a5d-ac96|approve|reject)|up hello-cluster --yes --no-wait)/,
     "needs a second person: test/acceptance/approvals.test.ts",
   ],

@@ -47,6 +47,34 @@ describe.concurrent("the team in which a command acts", () => {
     expect((await bob.run(["whoami"])).stdout).toMatch(/^team +none: the personal space$/m);
   });
 
+  test("shows someone with roles in zones only these zones", async () => {
+    using ada = await person();
+    using bob = await person();
+    const slug = await teamOf(ada, bob, "viewer");
+    for (const name of ["staging", "sandbox"])
+      await ada.json("zones", "create", name, "--team", slug);
+    const { members } = { members: await ada.json("teams", "members", "list", "--team", slug) };
+    const { email } = (members as { role: string; email: string }[]).find(
+      ({ role }) => role === "viewer",
+    )!;
+    const change = ["teams", "members", "update", email, "--team", slug];
+    const zones = ["--zone", "sandbox=deployer", "--zone", "staging=planner"];
+    expect((await ada.run([...change, "--role", "viewer", ...zones])).stderr).toContain(
+      "is viewer; deployer in sandbox; planner in staging of the team",
+    );
+    expect(
+      (await ada.run([...change, "--no-role", "--zone", "sandbox=deployer"])).stderr,
+    ).toContain("is deployer in sandbox of the team");
+    expect(await names(bob, "--team", slug)).toEqual(["sandbox"]);
+    expect((await bob.run(["workers", "list", "--team", slug])).stderr).toContain(
+      "This needs the role viewer. You have roles in some zones only.",
+    );
+    const wrong = await ada.run([...change, "--zone", "sandbox"]);
+    expect(wrong).toMatchObject({ exitCode: 2 });
+    expect(wrong.stderr).toContain("--zone takes ZONE=ROLE");
+    expect((await ada.run(change)).stderr).toContain("Pass --role ROLE, or --zone ZONE=ROLE");
+  });
+
   test("is refused with what to do if the user is not a member, or no longer", async () => {
     using ada = await person();
     using bob = await person();

@@ -129,10 +129,13 @@ describe("a request whose body never arrives", () => {
       const member = {
         user_id: owner.id,
         role: "admin" as const,
+        zones: "{}",
         joined_at: 1,
         invited_by: null,
         invited_role: "admin" as const,
+        invited_zones: "{}",
         group_role: null,
+        group_zones: "{}",
         group_names: "[]",
       };
       await insertMember(tx, { space_id: team?.id ?? "", ...member });

@@ -4,6 +4,7 @@
  * person copies that address to the terminal. So it works behind a proxy, while the server runs and
  * while it does not, and nothing is stored.
  */
+import { accessWords } from "../../domain/roles.ts";
 import { createInterface } from "node:readline/promises";
 import { escaped, withVisibleDirections } from "../../../common/control-sequences.ts";
 import { finding, ok, type Finding } from "../../../common/doctor/finding.ts";
@@ -214,12 +215,12 @@ async function given(
               `add ${name}:group/NAME, ${name}:* or the address, or invite the person to a team`,
             );
   const teams: Finding[] = [];
-  for (const { space, role, names } of await membershipsByGroups(read, [
+  for (const { space, access, names } of await membershipsByGroups(read, [
     { host, groups: JSON.stringify(groups) },
   ])) {
     const slug = (await read.first(findTeam, { id: space }))?.slug ?? space;
     const member = person && (await read.first(findMember, { space, user: person.id }));
-    const text = `${slug}: ${role}, by ${names.map((one) => plain(one)).join(", ")}`;
+    const text = `${slug}: ${accessWords(access)}, by ${names.map((one) => plain(one)).join(", ")}`;
     teams.push(
       !member && (await isFull(read, space))
         ? finding("team", "warning", `${text}; but the team is full`, "remove a member of it")

@@ -2,7 +2,7 @@ import { validate } from "uuid";
 import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";
 import { findJobPage } from "../../services/jobs/jobs.ts";
-import { findConfigurationName } from "../../services/search/search.ts";
+import { findConfigurationName } from "../../services/configurations/configurations.ts";
 import type { SignedIn } from "../signed-in.ts";
 import {
   endOf,

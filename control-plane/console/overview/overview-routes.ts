@@ -21,6 +21,7 @@ import { findLastLine, findSteps } from "../../services/logs/progress.ts";
 import { countChangedResources } from "../../services/logs/resources.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
+import { seesWholeSpace } from "../../services/teams/spaces.ts";
 import { listWorkers } from "../../services/workers/workers.ts";
 import { stripRuns, tilesLimit } from "./fleet-view.ts";
 import { inboxLimit } from "./inbox-view.ts";
@@ -41,6 +42,9 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       listJobSummaries(context, caller, { status, limit });
     const count = (status: "QUEUED" | "PROCESSING") =>
       countOpenJobs(context, caller, status, countLimit + 1);
+    // What belongs to no zone.
+    const ofSpace = <T>(list: () => Promise<readonly T[]>) =>
+      seesWholeSpace(caller) ? list() : [];
     const [
       waiting,
       failed,
@@ -66,9 +70,9 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       listLockedConfigurations(context, caller, inboxLimit),
       listEndingConfigurations(context, caller, inboxLimit),
       listSkippedSchedules(context, caller, inboxLimit),
-      listBrokenConnections(context, caller, inboxLimit),
-      listFailingRules(context, caller, inboxLimit),
-      listWorkers(context, caller, undefined, searched),
+      ofSpace(() => listBrokenConnections(context, caller, inboxLimit)),
+      ofSpace(() => listFailingRules(context, caller, inboxLimit)),
+      ofSpace(() => listWorkers(context, caller, undefined, searched)),
       count("PROCESSING"),
       count("QUEUED"),
       countDriftedConfigurations(context, caller, countLimit + 1),
@@ -103,7 +107,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
           stripRuns,
         ),
       },
-      mayAdd: mayDo(caller, "administer"),
+      mayAdd: seesWholeSpace(caller) && mayDo(caller, "administer"),
       mayConfigure: mayDo(caller, "configure"),
       now: time(context.now()),
     });

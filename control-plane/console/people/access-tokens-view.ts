@@ -1,12 +1,14 @@
 import type { AccessToken, CreatedAccessToken } from "../../../protocol/access-tokens.ts";
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import type { Role } from "../../../protocol/roles.ts";
-import { choice, columns, line, trouble } from "../page/fields.ts";
+import type { ZoneName } from "../../services/zones/zones.ts";
+import { columns, line, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyButton, copyScript, secret } from "../page/secret.ts";
 import { table } from "../page/table.ts";
 import { ago, clock } from "../page/words.ts";
+import { roleFields, rolesOf, rolesWords } from "../teams/zone-role-fields.ts";
 
 const roleWords: Readonly<Record<Role, string>> = {
   viewer: "viewer: reads",
@@ -26,7 +28,7 @@ export function tokenOf(form: Form): unknown {
   const days = form.word("days");
   return {
     name: form.word("name"),
-    role: form.text("role"),
+    ...rolesOf(form),
     // The schema refuses what is not a number.
     ...(days === "" ? {} : { expires_in_days: /^\d+$/.test(days) ? Number(days) : days }),
   };
@@ -35,7 +37,7 @@ export function tokenOf(form: Form): unknown {
 /** The list, and the form for one more. `givable`: the roles that the reader may give to it. */
 export const accessTokensSection = (
   tokens: readonly AccessToken[],
-  givable: readonly Role[],
+  { givable, zones }: { readonly givable: readonly Role[]; readonly zones: readonly ZoneName[] },
   form: Form,
   now: string,
 ): Html =>
@@ -55,7 +57,7 @@ export const accessTokensSection = (
             ["Name", "Role", "Token", "Created", "Expires", "Last used", "Revoke"],
             tokens.map((token) => [
               token.name,
-              token.role,
+              tokenRoles(token, zones),
               html`<code>${token.prefix}…</code>`,
               html`${clock(token.created_at)} by ${token.created_by}`,
               token.expires_at > now ? clock(token.expires_at) : "expired",
@@ -68,7 +70,7 @@ export const accessTokensSection = (
     }
     <h3>New access token</h3>
     <form method="post" action="/settings/access-tokens" class="form">
-      ${trouble(form, ["name", "role", "expires_in_days"])}
+      ${trouble(form, ["name", "role", "zone", "zone_role", "expires_in_days"])}
       ${line(form, {
         name: "name",
         label: "Name",
@@ -77,10 +79,10 @@ export const accessTokensSection = (
         required: true,
       })}
       ${columns(
-        choice(
+        ...roleFields(
           form,
-          { name: "role", label: "Role" },
           givable.map((role) => [role, roleWords[role]] as const),
+          zones,
         ),
         line(form, {
           name: "days",
@@ -93,19 +95,23 @@ export const accessTokensSection = (
       <p><button>Create the token</button></p>
     </form>`;
 
+const tokenRoles = (token: AccessToken, zones: readonly ZoneName[]): string =>
+  `${rolesWords(token, zones)}${token.configurations === null ? "" : `, only ${token.configurations.length} of its configurations`}`;
+
 const lastUse = ({ last_used_at, last_used_from }: AccessToken, now: string): Html | string =>
   last_used_at === null ? "never" : html`${ago(last_used_at, now)} from ${last_used_from ?? "–"}`;
 
 /** A new token, which is shown this once. */
 export const createdTokenPage = (
-  { name, role, access_token, expires_at }: CreatedAccessToken,
+  { name, access_token, expires_at, ...given }: CreatedAccessToken,
+  zones: readonly ZoneName[],
   url: string,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/settings">Settings</a></nav>
     <h1>A new access token</h1>
     <p>
-      The token <strong>${name}</strong> has the role ${role} and expires ${clock(expires_at)}. It
-      is shown only once.
+      The token <strong>${name}</strong> has the role ${rolesWords(given, zones)} and expires
+      ${clock(expires_at)}. It is shown only once.
     </p>
     ${secret(access_token)}
     <h2>In your pipeline</h2>
@@ -113,7 +119,7 @@ export const createdTokenPage = (
     <pre class="log" tabindex="0" id="settings">WINDLASS_URL=${url}</pre>
     ${copyButton("settings", "Copy the setting")}
     <p>
-      Then the commands of the client work there, as far as the role ${role} permits. Begin with
+      Then the commands of the client work there, as far as its role permits. Begin with
       <code>windlass whoami</code>.
     </p>
     <p><a href="/settings#access-tokens">To the access tokens</a></p>

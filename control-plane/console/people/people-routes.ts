@@ -9,6 +9,8 @@ import {
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
 import { isOperator } from "../../services/people/operators.ts";
+import { listZoneNames } from "../../services/zones/zones.ts";
+import { zonesOffered } from "../teams/zone-role-fields.ts";
 import { idIn } from "../page/list.ts";
 import {
   accessTokensSection,
@@ -33,6 +35,7 @@ export function peoplePages(pages: SignedIn, context: Context): void {
           listAccessTokens(context, caller, undefined, accessTokensLimit),
         ]);
         const givable = givableRoles(caller);
+        const zones = await listZoneNames(context, caller, zonesOffered);
         const form = forms("token", newTokenFields(givable));
         const now = time(context.now());
         const body = settingsPage({
@@ -41,7 +44,7 @@ export function peoplePages(pages: SignedIn, context: Context): void {
           offered: offeredProviders(context),
           logins,
           isOperator: isOperating,
-          accessTokens: accessTokensSection(tokens, givable, form, now),
+          accessTokens: accessTokensSection(tokens, { givable, zones }, form, now),
         });
         return { ...frame, title: "Settings", body };
       },
@@ -51,7 +54,8 @@ export function peoplePages(pages: SignedIn, context: Context): void {
       input: tokenOf,
       submit: async ({ caller, input }) => {
         const token = await createAccessToken(context, caller, input());
-        const body = createdTokenPage(token, context.publicUrl());
+        const zones = await listZoneNames(context, caller, zonesOffered);
+        const body = createdTokenPage(token, zones, context.publicUrl());
         return { ...frame, title: "A new access token", body };
       },
     });

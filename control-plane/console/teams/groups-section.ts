@@ -5,6 +5,8 @@ import { ask, choice, columns, line, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
+import type { ZoneName } from "../../services/zones/zones.ts";
+import { roleFields, rolesOf, rolesWords } from "./zone-role-fields.ts";
 
 /** Who can be admitted by group: an OpenID Connect provider of this server. */
 export interface GroupProvider {
@@ -21,6 +23,7 @@ export interface GroupsViewModel {
 export const groupsSection = (
   path: string,
   { groups, providers }: GroupsViewModel,
+  zones: readonly ZoneName[],
   roleWords: Readonly<Record<Role, string>>,
   form: Form,
 ): Html | null =>
@@ -40,13 +43,13 @@ export const groupsSection = (
                 ["Group", "Role", "Provider", "Remove"],
                 groups.map((one) => [
                   html`<code>${one.group}</code>`,
-                  one.role,
+                  rolesWords(one, zones),
                   titleOf(providers, one.issuer),
                   removal(path, one),
                 ]),
               )
         }
-        ${providers.length === 0 ? trouble(form) : addition(path, providers, roleWords, form)}
+        ${providers.length === 0 ? trouble(form) : addition(path, providers, zones, roleWords, form)}
       </section>`;
 
 const titleOf = (providers: readonly GroupProvider[], issuer: string): string =>
@@ -66,6 +69,7 @@ const removal = (path: string, { issuer, group }: TeamGroup): Html =>
 const addition = (
   path: string,
   providers: readonly GroupProvider[],
+  zones: readonly ZoneName[],
   roleWords: Readonly<Record<Role, string>>,
   form: Form,
 ): Html =>
@@ -80,7 +84,7 @@ const addition = (
           hint: "To the letter as the provider writes it; with Entra the object id.",
           required: true,
         }),
-        choice(form, { name: "role", label: "Role" }, Object.entries(roleWords)),
+        ...roleFields(form, Object.entries(roleWords) as [Role, string][], zones),
         providers.length === 1
           ? html`<input type="hidden" name="issuer" value="${providers[0]!.issuer}" />`
           : choice(
@@ -106,7 +110,7 @@ export const isByGroup = ({ sources }: Member): boolean =>
 /** The list with a group of a form added or changed. */
 export const withGroup = (groups: readonly TeamGroup[], form: Form) => [
   ...withoutGroup(groups, form),
-  { issuer: form.word("issuer"), group: form.text("group"), role: form.text("role") },
+  { issuer: form.word("issuer"), group: form.text("group"), ...rolesOf(form) },
 ];
 
 export const withoutGroup = (groups: readonly TeamGroup[], form: Form): TeamGroup[] =>

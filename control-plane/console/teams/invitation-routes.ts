@@ -36,7 +36,12 @@ const invitationPage = (
       sign: "users",
       title: `Join the team ${team.name}?`,
       text: html`<strong>${created_by}</strong> invites you to the team
-        <strong>${team.name}</strong> as <strong>${role}</strong>: ${roleTexts[role]}`,
+        <strong>${team.name}</strong>
+        ${
+          role === null
+            ? html`with roles in some of its zones.`
+            : html`as <strong>${role}</strong>: ${roleTexts[role]}`
+        }`,
     },
     isMember
       ? html`<p>You are a member of this team already.</p>

@@ -1,6 +1,7 @@
 import { roles, type Role } from "../../../protocol/roles.ts";
 import type { CreatedInvitation, Invitation, Member, Team } from "../../../protocol/teams.ts";
-import { ask, choice, columns, line, trouble } from "../page/fields.ts";
+import type { ZoneName } from "../../services/zones/zones.ts";
+import { ask, columns, line, trouble } from "../page/fields.ts";
 import type { Form, FormsOf } from "../page/form.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
@@ -9,6 +10,7 @@ import { row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 import { groupsSection, isByGroup, sourcesOf, type GroupsViewModel } from "./groups-section.ts";
+import { roleFields, rolesWords } from "./zone-role-fields.ts";
 
 const roleWords: Readonly<Record<Role, string>> = {
   viewer: "viewer: reads",
@@ -37,7 +39,7 @@ export const teamsPage = (teams: readonly Team[], more: boolean, form: Form): Ht
             teams.map(({ slug, name, role, created_at }) => [
               html`<a href="/teams/${slug}">${name}</a>`,
               html`<code>${slug}</code>`,
-              role,
+              role ?? "in some zones",
               clock(created_at),
             ]),
           )
@@ -68,10 +70,12 @@ export interface TeamViewModel {
   /** Null: the reader may not see them. */
   readonly groups: GroupsViewModel | null;
   readonly user: string;
+  /** Those that the reader sees, for the names of roles in zones. */
+  readonly zones: readonly ZoneName[];
 }
 
 export const teamPage = (
-  { team, members, invitations, groups, user }: TeamViewModel,
+  { team, members, invitations, groups, user, zones }: TeamViewModel,
   forms: FormsOf,
 ): Html => {
   const path = `/teams/${team.slug}`;
@@ -79,7 +83,7 @@ export const teamPage = (
   return html`<nav class="trail" aria-label="Above"><a href="/teams">Teams</a></nav>
     <h1>${team.name}</h1>
     <p>
-      Your role is <strong>${team.role}</strong>.
+      Your role is <strong>${rolesWords(team, zones)}</strong>.
       <a href="/zones?team=${team.slug}">Show its zones</a>
     </p>
     <section aria-labelledby="members">
@@ -90,7 +94,9 @@ export const teamPage = (
         ["Member", "Role", ...(hasGroups ? ["By"] : []), "Joined", "Remove"],
         members.map((member) => [
           member.user_id === user ? html`${member.email} (you)` : member.email,
-          team.role === "admin" && !isByGroup(member) ? roleForm(path, member) : member.role,
+          team.role === "admin" && !isByGroup(member)
+            ? roleForm(path, member, zones)
+            : rolesWords(member, zones),
           ...(hasGroups ? [sourcesOf(member)] : []),
           clock(member.joined_at),
           isByGroup(member) ? "" : removal(path, member, user, team.role),
@@ -98,30 +104,54 @@ export const teamPage = (
       )}
       <p class="soft">
         A viewer reads. A planner also plans. A deployer also deploys, approves and changes
-        configurations. An admin also manages workers and members, and deletes.
+        configurations. An admin also manages workers and members, and deletes. In a zone the higher
+        one of a member's two roles counts; someone without a role in the team sees only the zones
+        with one.
       </p>
     </section>
-    ${groups === null ? null : groupsSection(path, groups, roleWords, forms("groups", { role: "deployer" }))}
-    ${invitations === null ? null : invitationsSection(path, invitations, forms("invite", { role: "deployer" }))}
+    ${groups === null ? null : groupsSection(path, groups, zones, roleWords, forms("groups", { role: "deployer" }))}
+    ${invitations === null ? null : invitationsSection(path, invitations, zones, forms("invite", { role: "deployer" }))}
     ${team.role === "admin" ? settings(path, team, forms("rename", { name: team.name, slug: team.slug }), forms("remove")) : null}`;
 };
 
-const roleForm = (path: string, { user_id, email, role }: Member): Html =>
-  html`<form method="post" action="${path}/members/${user_id}" class="inline">
-    <select name="role" aria-label="Role of ${email}">
-      ${roles.map(
-        (one) =>
-          html`<option value="${one}" ${one === role ? html`selected` : null}>${one}</option>`,
-      )}
-    </select>
-    <button class="quiet" aria-label="Change the role of ${email}">Change</button>
-  </form>`;
+const selected = (isSelected: boolean): Html | null => (isSelected ? html`selected` : null);
+
+const roleForm = (path: string, member: Member, zones: readonly ZoneName[]): Html => {
+  const { user_id, email, role } = member;
+  const action = `${path}/members/${user_id}`;
+  const hasZones = Object.keys(member.zones).length > 0;
+  return html`<form method="post" action="${action}" class="inline">
+      <select name="role" aria-label="Role of ${email}">
+        ${roles.map((one) => html`<option value="${one}" ${selected(one === role)}>${one}</option>`)}
+        ${hasZones || role === null ? html`<option value="" ${selected(role === null)}>zones only</option>` : null}
+      </select>
+      <button class="quiet" aria-label="Change the role of ${email}">Change</button>
+    </form>
+    ${hasZones ? html`<p class="soft small">${rolesWords({ role: null, zones: member.zones }, zones)}</p>` : null}
+    ${
+      zones.length === 0
+        ? null
+        : ask(
+            "Role in a zone…",
+            html`<form method="post" action="${action}/zones" class="inline">
+              <select name="zone" aria-label="Zone in which ${email} gets another role">
+                ${zones.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
+              </select>
+              <select name="role" aria-label="Role of ${email} in that zone">
+                ${roles.map((one) => html`<option value="${one}">${one}</option>`)}
+                <option value="">no other role</option>
+              </select>
+              <button class="quiet">Set</button>
+            </form>`,
+          )
+    }`;
+};
 
 function removal(
   path: string,
   { user_id, email }: Member,
   user: string,
-  role: Role,
+  role: Role | null,
 ): Html | string {
   const isSelf = user_id === user;
   if (!isSelf && role !== "admin") return "";
@@ -138,7 +168,12 @@ function removal(
   );
 }
 
-const invitationsSection = (path: string, invitations: readonly Invitation[], form: Form): Html =>
+const invitationsSection = (
+  path: string,
+  invitations: readonly Invitation[],
+  zones: readonly ZoneName[],
+  form: Form,
+): Html =>
   html`<section aria-labelledby="invitations">
     <h2 id="invitations">Invitations</h2>
     ${
@@ -147,9 +182,9 @@ const invitationsSection = (path: string, invitations: readonly Invitation[], fo
         : table(
             "Open invitations",
             ["For", "Role", "Invited by", "Expires", "Revoke"],
-            invitations.map(({ id, email, role, created_by, expires_at }) => [
+            invitations.map(({ id, email, created_by, expires_at, ...given }) => [
               email ?? "anyone with the link",
-              role,
+              rolesWords(given, zones),
               created_by,
               clock(expires_at),
               html`<form method="post" action="${path}/invitations/${id}/revoke">
@@ -162,9 +197,9 @@ const invitationsSection = (path: string, invitations: readonly Invitation[], fo
     }
     <h3>Invite someone</h3>
     <form method="post" action="${path}/invitations" class="form">
-      ${trouble(form, ["role", "email"])}
+      ${trouble(form, ["role", "zone", "zone_role", "email"])}
       ${columns(
-        choice(form, { name: "role", label: "Role" }, Object.entries(roleWords)),
+        ...roleFields(form, Object.entries(roleWords) as [Role, string][], zones),
         line(form, {
           name: "email",
           label: "E-mail address",
@@ -212,7 +247,8 @@ const settings = (path: string, { name, slug }: Team, rename: Form, remove: Form
 /** The link is shown only this once. `hasProvider`: users can sign in without the operator. */
 export const createdInvitationPage = (
   team: Team,
-  { link, role, email, expires_at }: CreatedInvitation,
+  { link, email, expires_at, ...given }: CreatedInvitation,
+  zones: readonly ZoneName[],
   hasProvider: boolean,
 ): Html =>
   html`<nav class="trail" aria-label="Above">
@@ -221,7 +257,7 @@ export const createdInvitationPage = (
     <h1>An invitation to ${team.name}</h1>
     <p>
       Send this link to ${email ?? "the person whom you invite"}. It works once, expires
-      ${clock(expires_at)}, gives the role ${role}, and is shown only now.
+      ${clock(expires_at)}, gives the role ${rolesWords(given, zones)}, and is shown only now.
     </p>
     <p class="secret"><code id="link">${link}</code></p>
     ${copyButton("link", "Copy the link")}

@@ -21,14 +21,18 @@ import { listTeamGroups, replaceTeamGroups } from "../../services/teams/groups.t
 import { oidcNames, titleOf } from "../../domain/providers.ts";
 import type { ReplaceTeamGroups, Team, TeamGroups } from "../../../protocol/teams.ts";
 import { withGroup, withoutGroup, type GroupsViewModel } from "./groups-section.ts";
+import { listZoneNames } from "../../services/zones/zones.ts";
+import type { ZoneRoles } from "../../../protocol/roles.ts";
 import type { Form } from "../page/form.ts";
 import { idIn } from "../page/list.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { createdInvitationPage, teamPage, teamsPage } from "./team-pages.ts";
+import { rolesOf, zonesOffered } from "./zone-role-fields.ts";
 
 const frame = { at: "/teams" };
 
 export function teamPages(pages: SignedIn, context: Context): void {
+  const zoneNames = (caller: UserCaller) => listZoneNames(context, caller, zonesOffered);
   pages
     .page("/teams", "listTeams", {
       draw: async (_, { caller, forms }) => {
@@ -65,13 +69,16 @@ export function teamPages(pages: SignedIn, context: Context): void {
     .page("/teams/:slug", "getTeam", {
       find: (caller: UserCaller) => getTeam(context, caller),
       draw: async (team, { caller, forms }) => {
-        const members = await listMembers(context, caller, undefined, membersLimit);
+        // The members belong to the whole team.
+        const members =
+          team.role === null ? [] : await listMembers(context, caller, undefined, membersLimit);
+        const zones = await zoneNames(caller);
         const invitations =
           team.role === "admin"
             ? await listInvitations(context, caller, undefined, invitationsLimit)
             : null;
         const groups = team.role === "admin" ? await groupsView(caller) : null;
-        const view = { team, members, invitations, groups, user: caller.user_id };
+        const view = { team, members, invitations, groups, user: caller.user_id, zones };
         const body = teamPage(view, forms);
         return { ...frame, title: team.name, body };
       },
@@ -92,9 +99,23 @@ export function teamPages(pages: SignedIn, context: Context): void {
     })
     .form("members", "updateMember", {
       path: "/members/:user",
-      input: (form) => ({ role: form.text("role") }),
+      input: (form) => ({ role: form.text("role") || null }),
       submit: async ({ caller, thing: { slug }, params, input }) => {
         await updateMember(context, caller, idIn(params, "member", "user"), input());
+        return `/teams/${slug}#members`;
+      },
+    })
+    .form("members", "updateMember", {
+      path: "/members/:user/zones",
+      // Only one of the roles in zones changes.
+      input: (form) => ({ zones: { [form.text("zone")]: form.text("role") || "viewer" } }),
+      submit: async ({ caller, thing: { slug }, params, input, form }) => {
+        const user = idIn(params, "member", "user");
+        const given = input().zones ?? {};
+        await updateMember(context, caller, user, ({ zones }) => ({
+          zones:
+            form.text("role") === "" ? without(zones, Object.keys(given)) : { ...zones, ...given },
+        }));
         return `/teams/${slug}#members`;
       },
     })
@@ -118,11 +139,11 @@ export function teamPages(pages: SignedIn, context: Context): void {
     })
     .form("invite", "createInvitation", {
       path: "/invitations",
-      input: (form) => ({ role: form.text("role"), email: form.word("email") || null }),
+      input: (form) => ({ ...rolesOf(form), email: form.word("email") || null }),
       submit: async ({ caller, thing: team, input }) => {
         const made = await createInvitation(context, caller, input());
         const hasProvider = Object.values(context.providers).some(Boolean);
-        const body = createdInvitationPage(team, made, hasProvider);
+        const body = createdInvitationPage(team, made, await zoneNames(caller), hasProvider);
         return { ...frame, title: `An invitation to ${team.name}`, body };
       },
     });
@@ -135,6 +156,9 @@ export function teamPages(pages: SignedIn, context: Context): void {
     },
   );
 }
+
+const without = (zones: ZoneRoles, ids: readonly string[]): ZoneRoles =>
+  Object.fromEntries(Object.entries(zones).filter(([id]) => !ids.includes(id)));
 
 /** An empty slug is none. */
 function fieldsIn(form: Form): unknown {

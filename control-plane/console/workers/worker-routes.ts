@@ -98,7 +98,7 @@ export function workerPages(pages: SignedIn, context: Context): void {
           jobs,
           runs: runs.get(worker.id) ?? [],
           latest,
-          deployedBy,
+          deployedBy: deployedBy?.name,
           rule,
           url,
           now: now(),

@@ -20,7 +20,7 @@ import {
   SemanticVersion,
 } from "../../../protocol/releases.ts";
 import { Repository } from "../../../protocol/repositories.ts";
-import { Role } from "../../../protocol/roles.ts";
+import { Role, ZoneRoles } from "../../../protocol/roles.ts";
 import {
   CreatedInvitation,
   CreateInvitation,
@@ -46,6 +46,8 @@ const accessToken = {
   name: "github-actions",
   prefix: "wlt_Zm9y",
   role: "deployer" as const,
+  zones: {},
+  configurations: null,
   created_by: "ada@example.com",
   created_at: at(0),
   expires_at: at(90 * 24 * 3600),
@@ -56,6 +58,7 @@ const team = { slug: "platform", name: "Platform" };
 const invitation = {
   id: ids.invitation,
   role: "deployer" as const,
+  zones: {},
   email: "grace@example.com",
   expires_at: at(7 * 24 * 3600),
   created_by: "ada@example.com",
@@ -63,6 +66,7 @@ const invitation = {
 const release = { version: "1.4.0", release_notes: "Plans are summed up before they are applied." };
 
 export const peopleExamples = [
+  example(ZoneRoles, {}),
   example(GenerateDeviceLogin, { device_code: ids.deviceCode }),
   example(DeviceLogin, { ...code, expires_at: at(600) }),
   example(ExchangeDeviceLogin, code),
@@ -86,16 +90,17 @@ export const peopleExamples = [
     last_used_from: null,
   }),
   example(TeamSlug, team.slug),
-  example(Team, { ...team, role: "admin", created_at: at(0) }),
+  example(Team, { ...team, role: "admin", zones: {}, created_at: at(0) }),
   example(CreateTeam, team),
   example(UpdateTeam, { name: "Platform" }),
   example(Member, {
     user_id: ids.user,
     email: "ada@example.com",
-    role: "admin",
+    role: "viewer",
+    zones: { [ids.zone]: "deployer" },
     joined_at: at(0),
   }),
-  example(UpdateMember, { role: "deployer" }),
+  example(UpdateMember, { role: "viewer", zones: { [ids.zone]: "deployer" } }),
   example(CreateInvitation, { role: "deployer", email: "grace@example.com" }),
   example(Invitation, invitation),
   example(CreatedInvitation, {

@@ -6,6 +6,7 @@ import { findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findLeftLocks } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { onlySeen } from "../teams/spaces.ts";
 import { time } from "../../domain/moments.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 
@@ -95,10 +96,12 @@ export const findDriftedAmong = (
 ): Promise<ReadonlySet<string>> => findDriftedOf(read, owner, ids);
 
 export async function listLockedConfigurations(
-  { store: { read } }: Context,
-  { space_id: owner }: UserCaller,
+  context: Context,
+  caller: UserCaller,
   limit: number,
 ): Promise<LockedConfiguration[]> {
-  const rows = await read.all(findLeftLocks, { owner, limit });
+  const { read } = context.store;
+  const list = (most: number) => read.all(findLeftLocks, { owner: caller.space_id, limit: most });
+  const rows = await onlySeen(context, caller, list, limit);
   return rows.map(({ id, name, created_at }) => ({ id, name, locked_at: time(created_at) }));
 }

@@ -47,6 +47,7 @@ import { isSourceAvailable } from "../job-changes/own-source.ts";
 import { findDeployed, findStateBackend } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
+import { checkUse } from "../teams/zone-roles.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
 import { checkSubjects } from "../identities/subjects.ts";
 
@@ -94,6 +95,7 @@ export async function createConfiguration(
       const spec = written(writing);
       await checkCount(context, tx, owner, "configurations");
       await checkReferences(tx, owner, input);
+      if (input.cloud_identity_id) await checkUse(tx, user, { identity: input.cloud_identity_id });
       await refuseIdAsName(tx, owner, spec.name);
       await checkNames(tx, spec);
       await insertSpec(tx, spec);
@@ -196,9 +198,8 @@ export async function findConfigurationName(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
   id: string,
-): Promise<string | undefined> {
-  const [found] = await listSpecNames(read, owner, { id, limit: 1 });
-  return found?.name;
+): Promise<SpecName | undefined> {
+  return (await listSpecNames(read, owner, { id, limit: 1 }))[0];
 }
 
 export async function checkReferences(

@@ -34,6 +34,8 @@ import {
 } from "../definitions.ts";
 import { refreshQueue, writeJobs, type AfterCommit } from "../job-changes/changes.ts";
 import { inTurn, letOthers, untilUnchanged } from "../large-work.ts";
+import { checkedIn } from "../teams/spaces.ts";
+import { checkUse } from "../teams/zone-roles.ts";
 import {
   checkNames,
   checkReferences,
@@ -169,6 +171,11 @@ async function save(
   const hasOtherRule = differs(before, after);
   if (hasOtherRule) checkPermission(user, "administer");
   await checkReferences(tx, owner, { ...after, source: definition.source });
+  const { zone_id, cloud_identity_id: identity } = after;
+  if (zone_id !== before.zone_id)
+    await checkedIn(context.store, user, { kind: "zones", id: zone_id }, "configure");
+  if (identity !== null && (identity !== before.cloud_identity_id || zone_id !== before.zone_id))
+    await checkUse(tx, user, { identity });
   await checkNames(tx, after);
   if (after.zone_id !== before.zone_id) await refuseMoving(tx, before.zone_id);
   await saveSpec(tx, after);

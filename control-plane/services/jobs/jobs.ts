@@ -22,6 +22,7 @@ import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import { changeJob, writeJobs } from "../job-changes/changes.ts";
+import { zonesWith } from "../teams/spaces.ts";
 import { checkJobPermission } from "../job-changes/own-source.ts";
 import { addOne, type Retry } from "./create.ts";
 import { creatorOf, type JobOrigin } from "./creator.ts";
@@ -104,6 +105,7 @@ export async function findJobIds(
     type: job_type,
     createdBy: mine ? nameOf(user) : undefined,
     approver: waiting_for_me ? user.user_id : undefined,
+    approvable: waiting_for_me ? zonesWith(user, "approve") : undefined,
     since: momentOf("query.since", query.since),
     until: momentOf("query.until", query.until),
     prefix: id_prefix?.toLowerCase(),

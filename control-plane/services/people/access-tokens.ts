@@ -5,11 +5,21 @@ import type {
   CreateAccessToken,
   CreatedAccessToken,
 } from "../../../protocol/access-tokens.ts";
-import type { Role } from "../../../protocol/roles.ts";
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import { day, minute } from "../../../common/units.ts";
 import { checkRoom, notFound, RefusalError } from "../../domain/refusal.ts";
-import { checkPermission, givableRoles, includesRole } from "../../domain/roles.ts";
+import {
+  checkPermission,
+  givableRoles,
+  includesAccess,
+  roleIn,
+  wholeAccess,
+  zonesText,
+  accessWords,
+  auditedRoles,
+  shownAccess,
+  type Access,
+} from "../../domain/roles.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import {
   deleteAccessToken,
@@ -19,12 +29,15 @@ import {
   listAccessTokenNames,
   listAccessTokens as listRows,
   recordUse,
-  type AccessTokenOfTeam,
   type AccessTokenRow,
 } from "../../store/people/access-tokens.ts";
+import { findSpecBriefly } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Origin, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { spaceOfToken } from "./caller-spaces.ts";
+import { checkZones, givenAccess } from "../teams/zone-roles.ts";
 import { time } from "../../domain/moments.ts";
 
 export const accessTokensLimit = 100;
@@ -34,13 +47,11 @@ const prefixLength = 8;
 export async function createAccessToken(
   { store, now }: Context,
   user: UserCaller,
-  { name, role, expires_in_days = accessTokenDaysDefault }: CreateAccessToken,
+  { name, expires_in_days = accessTokenDaysDefault, configurations, ...roles }: CreateAccessToken,
 ): Promise<CreatedAccessToken> {
-  if (!includesRole(user.role, role))
-    throw new RefusalError(
-      "permission_denied",
-      `An access token has at most the role of its creator. You have the role ${user.role}. You can give: ${givableRoles(user).join(", ")}.`,
-    );
+  const access = givenAccess(roles);
+  checkGivable(user, access);
+  await checkZones(store.read, user.space_id, access);
   const token = newToken("wlt");
   const created_at = now();
   const row = {
@@ -48,7 +59,12 @@ export async function createAccessToken(
     owner_id: user.space_id,
     created_by: user.user_id,
     name,
-    role,
+    role: access.role,
+    zones: zonesText(access.zones),
+    configurations:
+      configurations === undefined
+        ? null
+        : JSON.stringify(await knownConfigurations(store.read, user, configurations)),
     prefix: token.slice(0, prefixLength),
     token_hash: hashToken(token),
     created_at,
@@ -71,7 +87,8 @@ export async function createAccessToken(
       advice,
     );
     await insertAccessToken(tx, row);
-    const details = { role, expires_at: time(row.expires_at) };
+    const narrow = configurations === undefined ? {} : { configurations };
+    const details = { ...auditedRoles(row), ...narrow, expires_at: time(row.expires_at) };
     const entry = { action: "access_token.create", id: row.id, name, details } as const;
     await recordOwn(tx, user, entry, created_at);
   });
@@ -127,8 +144,8 @@ export async function checkAccessToken(
   origin: Origin,
 ): Promise<UserCaller> {
   const row = await store.read.first(findAccessToken, { token_hash: hashToken(token) });
-  const most = row && roleOfCreator(row);
-  if (!row || most === undefined)
+  const space = row && (await spaceOfToken(store.read, row));
+  if (!row || !space)
     throw unauthenticated("the access token is wrong or was revoked; create a new one");
   if (row.expires_at <= now())
     throw unauthenticated(
@@ -140,33 +157,45 @@ export async function checkAccessToken(
       .write((tx) => tx.run(recordUse, { id: row.id, at, from: origin.ip }))
       // Reading must not fail because this cannot be written.
       .catch(() => undefined);
-  // Its creator may have lost a role since.
-  const role = includesRole(most, row.role) ? row.role : most;
-  const space = { space_id: row.owner_id, slug: row.team_slug, role };
   return {
     user_id: row.created_by,
     email: row.email,
     login_id: row.id,
     login_kind: "token",
     token_name: row.name,
-    ...space,
+    space_id: space.space_id,
+    role: space.role,
     spaces: [space],
     origin,
   };
 }
 
-/** The role of the token's creator in its space; undefined: blocked, or no member of the team. */
-function roleOfCreator(row: AccessTokenOfTeam): Role | undefined {
-  if (row.creator_blocked_at !== null) return undefined;
-  return row.owner_id === row.created_by ? "admin" : (row.creator_role ?? undefined);
+/** An access token has at most the roles of its creator. */
+function checkGivable({ spaces, space_id }: UserCaller, access: Access): void {
+  const own = spaces.find((space) => space.space_id === space_id);
+  if (own && includesAccess(own, access)) return;
+  const none = wholeAccess("none");
+  const given = givableRoles(own ?? none);
+  throw new RefusalError(
+    "permission_denied",
+    `An access token has at most the roles of its creator. You have ${accessWords(own ?? none)}.${given.length > 0 ? ` You can give: ${given.join(", ")}.` : ""}`,
+  );
 }
 
-export async function isLiveAccessToken(
-  { store, now }: Pick<Context, "store" | "now">,
-  id: string,
-): Promise<boolean> {
-  const row = await store.read.first(findAccessTokenById, { id });
-  return row !== undefined && row.expires_at > now() && roleOfCreator(row) !== undefined;
+/** Those that the caller sees. Throws 404 for another one. */
+async function knownConfigurations(
+  queries: Queries,
+  { spaces, space_id: owner }: UserCaller,
+  ids: readonly string[],
+): Promise<string[]> {
+  const own = spaces.find((space) => space.space_id === owner) ?? wholeAccess("none");
+  const known = [...new Set(ids)];
+  for (const id of known) {
+    const spec = await queries.first(findSpecBriefly, { id, owner });
+    if (!spec || roleIn(own, { zone_id: spec.zone_id, configuration_id: id }) === "none")
+      throw notFound(`configuration ${id}`);
+  }
+  return known;
 }
 
 const unauthenticated = (detail: string): RefusalError =>
@@ -176,7 +205,8 @@ const view = (row: AccessTokenRow): AccessToken => ({
   id: row.id,
   name: row.name,
   prefix: row.prefix,
-  role: row.role,
+  ...shownAccess(row),
+  configurations: row.configurations === null ? null : (JSON.parse(row.configurations) as string[]),
   created_by: row.email,
   created_at: time(row.created_at),
   expires_at: time(row.expires_at),

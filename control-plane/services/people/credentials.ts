@@ -1,8 +1,9 @@
 /** The credentials of signed-in users: the session of a browser, the access token of a client. */
-import { findLogin, type LoginOfTeam } from "../../store/people/logins.ts";
+import { includesAccess } from "../../domain/roles.ts";
+import { findLogin } from "../../store/people/logins.ts";
 import type { Origin, SignedIn, Space, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { isLiveAccessToken } from "./access-tokens.ts";
+import { findSpaces, spacesOf } from "./caller-spaces.ts";
 import { signToken, verifyToken, type Claims } from "./jwt.ts";
 
 const tokenTypes = { session: "session", cli: "access" } as const;
@@ -29,25 +30,29 @@ export async function findCaller(
   if (login?.kind !== kind) return undefined;
   const { user_id, email, id: login_id } = login;
   // Acts as admin of the personal space, unless the request says otherwise (http/acting.ts).
-  const own = { space_id: user_id, slug: null, role: "admin" } as const;
-  const spaces = [own, ...rows.flatMap((row) => teamOf(row) ?? [])];
-  return { user_id, email, login_id, login_kind: kind, ...own, spaces, origin };
+  const spaces = spacesOf(user_id, rows);
+  return {
+    user_id,
+    email,
+    login_id,
+    login_kind: kind,
+    space_id: user_id,
+    role: "admin",
+    spaces,
+    origin,
+  };
 }
 
-/** Whether the login or access token of a caller still works in the space in which it acts. */
+/** Whether the login or access token of a caller still permits what it did in its space. */
 export async function isLive(
-  context: Pick<Context, "store" | "now">,
-  { login_kind, login_id: id, user_id, space_id }: UserCaller,
+  { store: { read }, now }: Pick<Context, "store" | "now">,
+  caller: UserCaller,
 ): Promise<boolean> {
-  if (login_kind === "token") return isLiveAccessToken(context, id);
-  const rows = await context.store.read.all(findLogin, { id, now: context.now() });
-  return rows.some((row) => space_id === user_id || row.team_id === space_id);
+  const isActing = ({ space_id }: Space) => space_id === caller.space_id;
+  const space = (await findSpaces(read, caller, now()))?.find(isActing);
+  const admitted = caller.spaces.find(isActing);
+  return space !== undefined && (admitted === undefined || includesAccess(space, admitted));
 }
-
-const teamOf = ({ team_id, team_slug, team_role }: LoginOfTeam): Space | undefined =>
-  team_id === null || team_role === null
-    ? undefined
-    : { space_id: team_id, slug: team_slug, role: team_role };
 
 export const sessionToken = (
   context: Pick<Context, "jwtSecret" | "now">,

@@ -4,7 +4,8 @@ import { HostError } from "../../code-hosts/host-calls.ts";
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { Kind } from "../../code-hosts/kinds.ts";
 import { accountHost, type CodeHost } from "../../domain/providers.ts";
-import { mayDo } from "../../domain/roles.ts";
+import { highestRole, mayDo, roleIn, wholeAccess, zonesOf } from "../../domain/roles.ts";
+import { findZonesOfSpecs } from "../../store/configurations/configurations.ts";
 import { findCommands, takeCommand } from "../../store/connections/commands.ts";
 import { findAnyDeployOf } from "../../store/connections/job-changes.ts";
 import {
@@ -138,6 +139,9 @@ async function deploy(given: Given): Promise<string | undefined> {
   }
   const wanted = own.filter(({ spec_id }) => plans.has(spec_id));
   if (wanted.length === 0) return "no plan of this commit has changes that can be deployed";
+  const specs = wanted.map(({ spec_id }) => spec_id);
+  if (!(await deployerOf(read, given, specs)))
+    return "your roles do not permit to deploy in the zones of all configurations that it changes";
   await queueEach(place, wanted, {
     requestOf: ({ spec_id: configuration_id }) =>
       Promise.resolve({
@@ -150,8 +154,8 @@ async function deploy(given: Given): Promise<string | undefined> {
         },
       }),
     before: async (tx) => {
-      if ((await deployerOf(tx, given))?.user_id !== by.user_id || !(await take(tx)))
-        return undefined;
+      const now = await deployerOf(tx, given, specs);
+      if (now?.user_id !== by.user_id || !(await take(tx))) return undefined;
       const done = new Set<string>();
       for (const [spec, plan_id] of plans)
         if (await tx.first(findAnyDeployOf, { plan: plan_id })) done.add(spec);
@@ -176,10 +180,11 @@ const providers: Readonly<Partial<Record<Kind, CodeHost>>> = {
   bitbucket: "bitbucket",
 };
 
-/** The member who has connected the account, and may deploy. */
+/** The member who has connected the account, and may deploy these configurations; none: any one. */
 async function deployerOf(
   queries: Queries,
   { place: { connection }, command: { author } }: Given,
+  specs?: readonly string[],
 ): Promise<Creator | undefined> {
   const { kind, base_url: baseUrl, owner_id: space } = connection;
   const provider = providers[kind];
@@ -190,13 +195,15 @@ async function deployerOf(
   const { user_id: user, user_email: email } = account;
   const member = await queries.first(findMember, { space, user });
   // A personal space has the id of its user.
-  const role = space === user ? "admin" : member?.role;
-  if (
-    !role ||
-    (await isBlocked(queries, user, [email.toLowerCase()])) ||
-    !mayDo({ role, login_kind: "session" }, "deploy")
-  )
-    return undefined;
+  const access =
+    space === user
+      ? wholeAccess("admin")
+      : member && { role: member.role, zones: zonesOf(member.zones) };
+  if (!access || (await isBlocked(queries, user, [email.toLowerCase()]))) return undefined;
+  const zones =
+    specs && (await queries.all(findZonesOfSpecs, { owner: space, specs: JSON.stringify(specs) }));
+  const roles = zones?.map((zone) => roleIn(access, zone)) ?? [highestRole(access)];
+  if (!roles.every((role) => mayDo({ role, login_kind: "session" }, "deploy"))) return undefined;
   const name = `${email} (comment)`;
   const { actor } = connectionCreator(connection);
   return { space_id: space, name, user_id: user, actor: { ...actor, name }, queue_class: 1 };

@@ -7,9 +7,12 @@ import {
   findComingEnds,
   findFailedEnds,
   findSkippedSchedules,
+  listSchedules as listRows,
 } from "../../store/schedules/schedules.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { onlySeen, seesWholeSpace } from "../teams/spaces.ts";
+import { schedulesLimit } from "./schedules.ts";
 
 export interface SkippedSchedule extends Pick<Schedule, "id" | "name"> {
   readonly at: string;
@@ -18,10 +21,19 @@ export interface SkippedSchedule extends Pick<Schedule, "id" | "name"> {
 
 export async function listSkippedSchedules(
   { store: { read } }: Context,
-  { space_id: owner }: UserCaller,
+  caller: UserCaller,
   limit: number,
 ): Promise<SkippedSchedule[]> {
-  const rows = await read.all(findSkippedSchedules, { owner, limit });
+  const { space_id: owner } = caller;
+  const all = await read.all(findSkippedSchedules, {
+    owner,
+    limit: seesWholeSpace(caller) ? limit : schedulesLimit,
+  });
+  const seen = seesWholeSpace(caller)
+    ? all
+    : await listRows(read, owner, {}, undefined, schedulesLimit);
+  const ids = new Set(seen.map(({ id }) => id));
+  const rows = all.filter(({ id }) => ids.has(id)).slice(0, limit);
   return rows.map(({ id, name, last_at, last_skipped }) => ({
     id,
     name,
@@ -38,15 +50,22 @@ export interface EndingConfiguration extends Pick<Configuration, "id" | "name"> 
 
 /** Those whose resources will be destroyed within a day, or were to be and are not. */
 export async function listEndingConfigurations(
-  { store: { read }, now }: Context,
-  { space_id: owner }: UserCaller,
+  context: Context,
+  caller: UserCaller,
   limit: number,
 ): Promise<EndingConfiguration[]> {
-  const [failed, coming] = await Promise.all([
-    read.all(findFailedEnds, { owner, limit }),
-    read.all(findComingEnds, { owner, until: now() + day, limit }),
-  ]);
-  return [...failed, ...coming].slice(0, limit).map(({ id, name, moment, last_at, ...row }) => ({
+  const { space_id: owner } = caller;
+  const { read } = context.store;
+  const until = context.now() + day;
+  const ends = async (most: number) =>
+    (
+      await Promise.all([
+        read.all(findFailedEnds, { owner, limit: most }),
+        read.all(findComingEnds, { owner, until, limit: most }),
+      ])
+    ).flat();
+  const rows = await onlySeen(context, caller, ends, limit);
+  return rows.slice(0, limit).map(({ id, name, moment, last_at, ...row }) => ({
     id,
     name,
     at: time(moment ?? last_at ?? 0),

@@ -17,12 +17,14 @@ import {
   type ScheduleRow,
 } from "../../store/schedules/schedules.ts";
 import { findZone } from "../../store/zones/zones.ts";
+import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { checkedIn } from "../teams/spaces.ts";
 
 /** How many schedules a space may have. */
-const schedulesLimit = 500;
+export const schedulesLimit = 500;
 
 export async function createSchedule(
   { store, now }: Context,
@@ -59,11 +61,17 @@ export async function createSchedule(
     input,
     at,
   );
-  checkKind(user, row);
+  // A page names the target only here.
+  const target =
+    row.spec_id === null
+      ? { kind: "zones", id: row.zone_id! }
+      : { kind: "configurations", id: row.spec_id };
+  checkKind(await checkedIn(store, user, target, "configure"), row);
   await store.write(async (tx) => {
     await checkTarget(tx, row);
     await checkName(tx, row);
-    const others = await listRows(tx, owner_id, {}, undefined, schedulesLimit);
+    // As the system: also those that the caller does not see.
+    const others = await asSystem(() => listRows(tx, owner_id, {}, undefined, schedulesLimit));
     checkRoom(
       others.length,
       schedulesLimit,
@@ -161,6 +169,13 @@ export async function updateSchedule(
     if (isOther) {
       if (after.enabled === 1) for (const one of [before, after]) checkKind(user, one);
       await checkTarget(tx, after);
+      // The guard has judged by the target before.
+      const named = { configuration_id: "configurations", zone_id: "zones" } as const;
+      const other = (["configuration_id", "zone_id"] as const).find((name) => input[name]);
+      if (other) {
+        const target = { kind: named[other], id: input[other]! };
+        checkKind(await checkedIn(store, user, target, "configure"), after);
+      }
       await tx.run(dropDueRuns, { schedule: id });
     }
     if (after.name !== before.name) await checkName(tx, after);

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { idPrefixLength } from "../../../protocol/limits.ts";
 import {
-  findSpecName,
   readNames,
   type NamedRow,
   type NamePage,
@@ -11,6 +10,7 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findJobPage } from "../jobs/jobs.ts";
 import type { JobSummary } from "../jobs/views.ts";
+import { seesWholeSpace } from "../teams/spaces.ts";
 
 /** Characters of a search text that are used: no name is longer. */
 const textLimit = 100;
@@ -28,9 +28,9 @@ export interface SearchHits {
   readonly isPartial: boolean;
 }
 
+const kindsInZones = ["configurations", "zones"] as const;
 const kinds = [
-  "configurations",
-  "zones",
+  ...kindsInZones,
   "workers",
   "identities",
   "variable-sets",
@@ -39,12 +39,16 @@ const kinds = [
 /** Returns the kinds of which something was found, or not every name was read. */
 export async function search(
   context: Context,
-  { space_id: owner }: UserCaller,
+  caller: UserCaller,
   asked: string,
 ): Promise<SearchHits[]> {
+  const { space_id: owner } = caller;
   const text = asked.trim().slice(0, textLimit);
   if (text === "") return [];
-  const found = await Promise.all(kinds.map((kind) => searchKind(context, kind, { owner, text })));
+  const searched = seesWholeSpace(caller) ? kinds : kindsInZones;
+  const found = await Promise.all(
+    searched.map((kind) => searchKind(context, kind, { owner, text })),
+  );
   return found.filter(({ things, isPartial }) => things.length > 0 || isPartial);
 }
 
@@ -82,9 +86,3 @@ export async function searchJobs(
 
 export const isIdStart = (text: string): boolean =>
   text.length >= idPrefixLength && /^[0-9a-f][0-9a-f-]{1,35}$/.test(text);
-
-export const findConfigurationName = (
-  { store: { read } }: Context,
-  { space_id: owner }: UserCaller,
-  id: string,
-): Promise<NamedRow | undefined> => read.first(findSpecName, { id, owner });

@@ -56,7 +56,7 @@ async function finishMove(store: Context["store"], move: ZoneMove, turns: Turns)
   // Wherever they ran.
   let after: string | undefined;
   for (;;) {
-    const specs = await listSpecIdsOfZone(store.read, zone, after, specsPerPage);
+    const specs = await listSpecIdsOfZone(store.read, { owner: "", zone }, after, specsPerPage);
     for (const spec of specs) {
       let before = afterAllIds;
       for (;;) {

@@ -1,8 +1,8 @@
 /** Members of teams by groups of sign-in providers: what the providers said last decides. */
 import { day } from "../../../common/units.ts";
 import { teamGroupsLimit } from "../../../protocol/limits.ts";
-import type { Role } from "../../../protocol/roles.ts";
-import { highestRole } from "../../domain/roles.ts";
+import { zoneRolesLimit } from "../../../protocol/role-names.ts";
+import { higherAccess, storedAccess, zonesText, type Access } from "../../domain/roles.ts";
 import type { Queries } from "../../store/db.ts";
 import { findUserEmail, updateAccount } from "../../store/people/accounts.ts";
 import {
@@ -34,7 +34,7 @@ export const groupDays = 30;
 /** What groups give in one team. */
 export interface GivenByGroups {
   readonly space: string;
-  readonly role: Role;
+  readonly access: Access;
   readonly names: readonly string[];
 }
 
@@ -54,10 +54,16 @@ export async function membershipsByGroups(
     bySpace.set(row.space_id, [...(bySpace.get(row.space_id) ?? []), row]);
   return [...bySpace].slice(0, teamsByGroupsLimit).map(([space, rows]) => ({
     space,
-    role: highestRole(rows.map(({ role }) => role))!,
+    access: limited(higherAccess(rows.map(storedAccess))!),
     names: [...new Set(rows.map(({ name }) => name))].toSorted(),
   }));
 }
+
+/** Each request of the person reads its roles in zones. */
+const limited = ({ role, zones }: Access): Access => ({
+  role,
+  zones: new Map([...zones].slice(0, zoneRolesLimit)),
+});
 
 /**
  * Lets a user join, change and leave teams as the groups of all accounts say. In a transaction of the
@@ -78,12 +84,16 @@ export async function applyGroups(
     const details = { groups_before: JSON.parse(group_names) as string[] };
     await changeMember(tx, afterCommit, { ...change, space, details }, { groups: null }, now);
   }
-  for (const { space, role, names } of given) {
+  for (const { space, access, names } of given) {
     const before = await tx.first(findMember, { space, user });
-    if (before?.group_role === role && before.group_names === JSON.stringify(names)) continue;
+    const isSame =
+      before?.group_role === access.role &&
+      before.group_zones === zonesText(access.zones) &&
+      before.group_names === JSON.stringify(names);
+    if (isSame) continue;
     if (!before && (await isFull(tx, space))) continue;
     const details = { groups: names };
-    const groups = { role, names };
+    const groups = { access, names };
     await changeMember(tx, afterCommit, { ...change, space, details }, { groups }, now);
   }
 }

@@ -2,6 +2,7 @@
 import type { ReplaceTeamGroups, TeamGroups } from "../../../protocol/teams.ts";
 import { accountHost, isOidc, oidcNames, type Providers } from "../../domain/providers.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
+import { auditedRoles, shownAccess, storedAccess, zonesText } from "../../domain/roles.ts";
 import type { Queries } from "../../store/db.ts";
 import { asSystem } from "../../store/spaces.ts";
 import {
@@ -17,6 +18,7 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
 import { applyGroupsOfTeam } from "./group-members.ts";
+import { checkZones, givenAccess } from "./zone-roles.ts";
 
 /** How many teams may admit one group. */
 export const teamsPerGroupLimit = 100;
@@ -43,7 +45,10 @@ export async function replaceTeamGroups(
     writeJobs(context, async (tx, afterCommit) => {
       const before = await tx.all(listRows, { space });
       const after = rowsOf(context.providers, space, groups, before, now);
-      for (const row of after) await checkTeamsOfGroup(tx, row);
+      for (const row of after) {
+        await checkTeamsOfGroup(tx, row);
+        await checkZones(tx, space, storedAccess(row));
+      }
       const { name = null } = (await tx.first(findTeam, { id: space })) ?? {};
       const details = changesOf(before, after);
       const entry = { action: "team.set_groups", id: space, name, details } as const;
@@ -69,7 +74,7 @@ function rowsOf(
   now: number,
 ): TeamGroupRow[] {
   const seen = new Set<string>();
-  return groups.map(({ issuer: given, group: name, role }, index) => {
+  return groups.map(({ issuer: given, group: name, ...roles }, index) => {
     const path = `body.groups.${index}`;
     const provider = findIssuer(providers, given) ?? before.find(({ issuer }) => issuer === given);
     if (!provider)
@@ -82,7 +87,9 @@ function rowsOf(
       throw invalid(`${path}.group`, `is in the list before: "${name}" of ${issuer}`);
     seen.add(JSON.stringify([host, name]));
     const created_at = before.find((row) => row.host === host && row.name === name)?.created_at;
-    return { space_id, host, name, issuer, role, created_at: created_at ?? now };
+    const { role, zones } = givenAccess(roles, `${path}.role`);
+    const shown = { role, zones: zonesText(zones) };
+    return { space_id, host, name, issuer, ...shown, created_at: created_at ?? now };
   });
 }
 
@@ -120,20 +127,25 @@ async function checkTeamsOfGroup(tx: Queries, row: TeamGroupRow): Promise<void> 
   );
 }
 
-const text = ({ issuer, name, role }: TeamGroupRow): string => `${role}: ${name} of ${issuer}`;
+const text = ({ issuer, name, ...row }: TeamGroupRow): string => {
+  const { role, zones = [] } = auditedRoles(row);
+  return `${[role, ...zones].join(", ")}: ${name} of ${issuer}`;
+};
+
+/** Some of the groups that others lack. */
+const lacking = (some: readonly TeamGroupRow[], others: readonly TeamGroupRow[]): string[] => {
+  const known = new Set(others.map(text));
+  return some
+    .map(text)
+    .filter((one) => !known.has(one))
+    .slice(0, namedLimit);
+};
 
 /** For the audit log: how many there are, and some of those that changed. */
 function changesOf(before: readonly TeamGroupRow[], after: readonly TeamGroupRow[]) {
-  const lacking = (some: readonly TeamGroupRow[], others: readonly TeamGroupRow[]): string[] => {
-    const known = new Set(others.map(text));
-    return some
-      .map(text)
-      .filter((one) => !known.has(one))
-      .slice(0, namedLimit);
-  };
   return { groups: after.length, added: lacking(after, before), removed: lacking(before, after) };
 }
 
 const view = (rows: readonly TeamGroupRow[]): TeamGroups => ({
-  groups: rows.map(({ issuer, name: group, role }) => ({ issuer, group, role })),
+  groups: rows.map(({ issuer, name: group, ...row }) => ({ issuer, group, ...shownAccess(row) })),
 });

@@ -4,6 +4,7 @@ import { invitationDays } from "../../../protocol/limits.ts";
 import type { CreatedInvitation, CreateInvitation, Invitation } from "../../../protocol/teams.ts";
 import { lowerCase } from "../../domain/sign-in-allow.ts";
 import { checkRoom, notFound, RefusalError } from "../../domain/refusal.ts";
+import { auditedRoles, shownAccess, storedAccess, zonesText } from "../../domain/roles.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import type { Queries } from "../../store/db.ts";
 import { asSystem } from "../../store/spaces.ts";
@@ -26,6 +27,7 @@ import { writeJobs, type AfterCommit } from "../job-changes/changes.ts";
 import { time } from "../../domain/moments.ts";
 import { changeMember, closeInvitationsTo, membersLimit } from "./membership.ts";
 import { checkTeamCount } from "./teams.ts";
+import { checkZones, givenAccess } from "./zone-roles.ts";
 
 export const invitationsLimit = 100;
 
@@ -34,8 +36,9 @@ const linkPath = "/invitations/";
 export async function createInvitation(
   { store, now, publicUrl }: Context,
   user: UserCaller,
-  { role, email: asked }: CreateInvitation,
+  { email: asked, ...roles }: CreateInvitation,
 ): Promise<CreatedInvitation> {
+  const access = givenAccess(roles);
   const token = newToken("wli");
   const created_at = now();
   const { space_id, user_id } = user;
@@ -44,7 +47,8 @@ export async function createInvitation(
     id: uuid(),
     space_id,
     token_hash: hashToken(token),
-    role,
+    role: access.role,
+    zones: zonesText(access.zones),
     email,
     created_by: user_id,
     created_at,
@@ -61,8 +65,9 @@ export async function createInvitation(
       `${invitationsLimit} invitations of this team are open`,
       advice,
     );
+    await checkZones(tx, space_id, access);
     await insertInvitation(tx, row);
-    const details = { role };
+    const details = auditedRoles(row);
     const entry = { action: "invitation.create", id: row.id, name: email, details } as const;
     await recordOwn(tx, user, entry, created_at);
   });
@@ -86,8 +91,9 @@ export async function revokeInvitation(
   await store.write(async (tx) => {
     const revoked = await tx.first(deleteInvitation, { id, space: user.space_id, now: now() });
     if (!revoked) throw notFound("open invitation");
-    const { role, email: name } = revoked;
-    const entry = { action: "invitation.revoke", id, name, details: { role } } as const;
+    const { email: name } = revoked;
+    const details = auditedRoles(revoked);
+    const entry = { action: "invitation.revoke", id, name, details } as const;
     await recordOwn(tx, user, entry, now());
   });
 }
@@ -168,7 +174,7 @@ export async function joinTeam(
 ): Promise<{ slug: string; isNew: boolean }> {
   const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
   const invitation = checkOpen(row, now);
-  const { id, space_id: space, role, team_slug: slug } = invitation;
+  const { id, space_id: space, team_slug: slug } = invitation;
   const before = await tx.first(findMember, { space, user });
   if (isInvited(before)) return { slug, isNew: false };
   await checkAddress(tx, invitation, user);
@@ -179,7 +185,7 @@ export async function joinTeam(
   if (!(await tx.first(useInvitation, { id, now }))) throw usedInvitation();
   await closeInvitationsTo(tx, space, user);
   const details = { invitation_id: id, invited_by: invitation.inviter };
-  const invited = { role, by: invitation.created_by };
+  const invited = { access: storedAccess(invitation), by: invitation.created_by };
   await changeMember(tx, afterCommit, { space, user, name, by, details }, { invited }, now);
   return { slug, isNew: true };
 }
@@ -219,9 +225,9 @@ async function checkAddress(
 const isFor = ({ email }: Pick<InvitationRow, "email">, addresses: readonly string[]): boolean =>
   email === null || addresses.some((address) => lowerCase(address) === email);
 
-const view = ({ id, role, email, expires_at, inviter }: InvitationRow): Invitation => ({
+const view = ({ id, email, expires_at, inviter, ...row }: InvitationRow): Invitation => ({
   id,
-  role,
+  ...shownAccess(row),
   email,
   expires_at: time(expires_at),
   created_by: inviter,

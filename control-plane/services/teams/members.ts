@@ -1,7 +1,7 @@
 /** Members of a team. The caller acts in the team. */
 import type { Member, UpdateMember } from "../../../protocol/teams.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { checkPermission, highestRole } from "../../domain/roles.ts";
+import { checkPermission, shownAccess } from "../../domain/roles.ts";
 import type { Queries } from "../../store/db.ts";
 import { findMember, listMembers as listRows, type MemberRow } from "../../store/teams/members.ts";
 import { person } from "../audit/audit.ts";
@@ -10,6 +10,7 @@ import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
 import { time } from "../../domain/moments.ts";
 import { changeMember, checkOtherAdmin, type ChangedMember } from "./membership.ts";
+import { checkZones, givenAccess } from "./zone-roles.ts";
 
 export async function listMembers(
   { store: { read } }: Context,
@@ -20,20 +21,24 @@ export async function listMembers(
   return (await listRows(read, space_id, before, limit)).map(view);
 }
 
+/** A change that depends on what the invitation gave is passed as a function of it. */
 export async function updateMember(
   context: Context,
   caller: UserCaller,
   user: string,
-  { role }: UpdateMember,
+  asked: UpdateMember | ((invited: Pick<Member, "zones">) => UpdateMember),
 ): Promise<Member> {
   const { now } = context;
   const member = await writeJobs(context, async (tx, afterCommit) => {
     await checkAdmin(tx, caller);
     const before = await findInvited(tx, caller, user);
-    if (before.invited_role === role) return before;
-    if (before.role === "admin" && highestRole([role, before.group_role]) !== "admin")
+    const given = shownAccess({ role: before.invited_role!, zones: before.invited_zones });
+    const input = typeof asked === "function" ? asked(given) : asked;
+    const access = givenAccess({ ...given, ...input });
+    if (input.zones !== undefined) await checkZones(tx, before.space_id, access);
+    if (before.role === "admin" && access.role !== "admin" && before.group_role !== "admin")
       await checkOtherAdmin(tx, before.space_id, user);
-    const invited = { role, by: before.invited_by };
+    const invited = { access, by: before.invited_by };
     return changeMember(tx, afterCommit, changed(caller, before), { invited }, now());
   });
   return view(member!);
@@ -98,7 +103,7 @@ const groupsOf = ({ group_names }: MemberRow): string[] => JSON.parse(group_name
 const view = (row: MemberRow): Member => ({
   user_id: row.user_id,
   email: row.email,
-  role: row.role,
+  ...shownAccess(row),
   joined_at: time(row.joined_at),
   sources: [
     ...(row.invited_role === null ? [] : (["invited"] as const)),

@@ -15,9 +15,8 @@ import {
   type MemberRow,
 } from "../../store/teams/members.ts";
 import type { Queries } from "../../store/db.ts";
-import type { Role } from "../../../protocol/roles.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { highestRole } from "../../domain/roles.ts";
+import { auditedRoles, higherAccess, zonesOf, zonesText, type Access } from "../../domain/roles.ts";
 import { lowerCase } from "../../domain/sign-in-allow.ts";
 import { record, type Actor, type AuditRecord } from "../audit/audit.ts";
 import { refreshQueueOfVoter, type AfterCommit } from "../job-changes/changes.ts";
@@ -37,9 +36,9 @@ export interface ChangedMember {
 /** The sources that change; the others stay. */
 export interface Sources {
   /** Null: no longer by invitation. */
-  readonly invited?: { readonly role: Role; readonly by: string | null } | null;
+  readonly invited?: { readonly access: Access; readonly by: string | null } | null;
   /** Null: in no group any longer. */
-  readonly groups?: { readonly role: Role; readonly names: readonly string[] } | null;
+  readonly groups?: { readonly access: Access; readonly names: readonly string[] } | null;
 }
 
 /**
@@ -56,57 +55,110 @@ export async function changeMember(
   const { space, user, name } = changed;
   const before = await tx.first(findMember, { space, user });
   const given = combined(before, sources);
-  const { invited_role, group_role } = given;
-  const role = highestRole([invited_role, group_role]);
-  if (role === undefined) {
+  const access = accessOf(given);
+  const counts = access && { role: access.role, zones: zonesText(access.zones) };
+  if (counts === undefined) {
     if (before) await endMember(tx, changed, before, now);
   } else if (!before) {
-    await log(tx, changed, "member.join", { role }, now);
-    const member = { space_id: space, user_id: user, ...given, role, joined_at: now };
+    await log(tx, changed, "member.join", auditedRoles(counts), now);
+    const member = { space_id: space, user_id: user, ...given, ...counts, joined_at: now };
     await insertMember(tx, member);
   } else {
-    const after = { ...before, ...given, role };
-    if (before.role === "admin" && role !== "admin")
+    const after = { ...before, ...given, ...counts };
+    if (before.role === "admin" && counts.role !== "admin")
       await deleteSecretsOfAdmin(tx, { space, user });
-    if (before.role !== role || before.invited_role !== invited_role)
+    if (!isSame(before, counts) || !isSame(invitedOf(before), invitedOf(after))) {
+      const { role: role_before, zones = [] } = auditedRoles(before);
+      const was = { role_before, ...(zones.length > 0 ? { zones_before: zones } : {}) };
       // Before the change: it may be the caller's own role.
-      await log(tx, changed, "member.update", { role, role_before: before.role }, now);
+      await log(tx, changed, "member.update", { ...auditedRoles(counts), ...was }, now);
+    }
     const { email: _, joined_at: __, ...columns } = after;
     await saveMember(tx, columns);
   }
-  if (before?.role !== role)
+  if (!before || !counts || !isSame(before, counts))
     await refreshQueueOfVoter(tx, afterCommit, { owner: space, user }, now);
   afterCommit.push((wakeups) => wakeups.notify("login", user));
-  if (role === undefined) return undefined;
-  return { joined_at: now, email: name, ...before, space_id: space, user_id: user, ...given, role };
+  if (counts === undefined) return undefined;
+  const whose = { space_id: space, user_id: user };
+  return { joined_at: now, email: name, ...before, ...whose, ...given, ...counts };
 }
 
-type Given = Pick<MemberRow, "invited_role" | "invited_by" | "group_role" | "group_names">;
+interface StoredRoles {
+  readonly role: MemberRow["role"] | null;
+  readonly zones: string;
+}
 
-function combined(before: MemberRow | undefined, { invited, groups }: Sources): Given {
-  const { invited_role = null, invited_by = null } = before ?? {};
-  const { group_role = null, group_names = "[]" } = before ?? {};
+const isSame = (one: StoredRoles, other: StoredRoles): boolean =>
+  one.role === other.role && one.zones === other.zones;
+
+const invitedOf = ({ invited_role, invited_zones }: Given): StoredRoles => ({
+  role: invited_role,
+  zones: invited_zones,
+});
+
+/** What the sources give together; undefined without any. */
+export const accessOf = (given: Given): Access | undefined =>
+  higherAccess([
+    ...(given.invited_role === null
+      ? []
+      : [{ role: given.invited_role, zones: zonesOf(given.invited_zones) }]),
+    ...(given.group_role === null
+      ? []
+      : [{ role: given.group_role, zones: zonesOf(given.group_zones) }]),
+  ]);
+
+type Given = Pick<
+  MemberRow,
+  "invited_role" | "invited_zones" | "invited_by" | "group_role" | "group_zones" | "group_names"
+>;
+
+const nothing: Given = {
+  invited_role: null,
+  invited_zones: "{}",
+  invited_by: null,
+  group_role: null,
+  group_zones: "{}",
+  group_names: "[]",
+};
+
+function combined(before: Given = nothing, { invited, groups }: Sources): Given {
+  const { invited_role, invited_zones, invited_by, group_role, group_zones, group_names } = before;
   return {
     ...(invited === undefined
-      ? { invited_role, invited_by }
-      : { invited_role: invited?.role ?? null, invited_by: invited?.by ?? null }),
+      ? { invited_role, invited_zones, invited_by }
+      : {
+          invited_role: invited?.access.role ?? null,
+          invited_zones: zonesText(invited?.access.zones ?? new Map()),
+          invited_by: invited?.by ?? null,
+        }),
     ...(groups === undefined
-      ? { group_role, group_names }
-      : { group_role: groups?.role ?? null, group_names: JSON.stringify(groups?.names ?? []) }),
+      ? { group_role, group_zones, group_names }
+      : {
+          group_role: groups?.access.role ?? null,
+          group_zones: zonesText(groups?.access.zones ?? new Map()),
+          group_names: JSON.stringify(groups?.names ?? []),
+        }),
   };
 }
 
 async function endMember(
   tx: Queries,
   changed: ChangedMember,
-  { role }: MemberRow,
+  before: MemberRow,
   now: number,
 ): Promise<void> {
   const { space, user } = changed;
-  if (role === "admin") await deleteSecretsOfAdmin(tx, { space, user });
+  if (before.role === "admin") await deleteSecretsOfAdmin(tx, { space, user });
   const tokens = await tx.all(deleteTokensOf, { space, user });
   // Before the change: the caller may be the one who leaves.
-  await log(tx, changed, "member.remove", { role, access_tokens: tokens.length }, now);
+  await log(
+    tx,
+    changed,
+    "member.remove",
+    { ...auditedRoles(before), access_tokens: tokens.length },
+    now,
+  );
   // While PostgreSQL still shows the address of the member.
   await closeInvitationsTo(tx, space, user);
   await tx.run(deleteMember, { space, user });

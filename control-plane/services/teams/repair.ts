@@ -1,6 +1,7 @@
 /** What an operator does at the server's shell for a team that has lost its admins. */
 import { validate } from "uuid";
 import { RefusalError } from "../../domain/refusal.ts";
+import { zonesOf } from "../../domain/roles.ts";
 import { lowerCase } from "../../domain/sign-in-allow.ts";
 import type { Queries } from "../../store/db.ts";
 import { findByAddress, findPerson } from "../../store/people/admission.ts";
@@ -26,7 +27,8 @@ export function makeAdmin(
     const before = await tx.first(findMember, { space: team.id, user });
     if (before?.invited_role === "admin") return { email, wasAdmin: true };
     const member = { space: team.id, user, name: email, by: operator };
-    const invited = { role: "admin", by: before?.invited_by ?? null } as const;
+    const zones = zonesOf(before?.invited_zones ?? "{}");
+    const invited = { access: { role: "admin", zones }, by: before?.invited_by ?? null } as const;
     await changeMember(tx, [], member, { invited }, now());
     return { email, wasAdmin: false };
   });

@@ -2,6 +2,7 @@
 import { v7 as uuid } from "uuid";
 import type { CreateTeam, Team, UpdateTeam } from "../../../protocol/teams.ts";
 import { checkRoom, notFound, RefusalError } from "../../domain/refusal.ts";
+import { shownAccess, wholeAccess, zonesText } from "../../domain/roles.ts";
 import { countHeldOfOwner } from "../../store/jobs/jobs.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { allowsAddress } from "../../domain/sign-in-allow.ts";
@@ -50,7 +51,7 @@ export async function listTeams(
     .flatMap((row): TeamOfMember[] => {
       const space = spaces.find(({ space_id }) => space_id === row.id);
       if (login_kind !== "token") return [row];
-      return space ? [{ ...row, role: space.role }] : [];
+      return space ? [{ ...row, role: space.role, zones: zonesText(space.zones) }] : [];
     })
     .map((row) => ({ id: row.id, team: view(row) }));
 }
@@ -77,10 +78,13 @@ export async function createTeam(
         space_id: team.id,
         user_id: user.user_id,
         role,
+        zones: "{}",
         joined_at: at,
         invited_by: null,
         invited_role: role,
+        invited_zones: "{}",
         group_role: null,
+        group_zones: "{}",
         group_names: "[]",
       });
       const entry = { action: "team.create", id: team.id, name, details: { slug } } as const;
@@ -88,7 +92,7 @@ export async function createTeam(
     }),
   );
   await countRefusal(context, created);
-  return view({ ...team, role: "admin" });
+  return view({ ...team, role: "admin", zones: "{}" });
 }
 
 export async function checkTeamCount(tx: Queries, user: string): Promise<void> {
@@ -127,10 +131,9 @@ async function refuseIssuedSlug(
 }
 
 export async function getTeam({ store: { read } }: Context, user: UserCaller): Promise<Team> {
-  const { space_id: id, role } = user;
-  const row = await read.first(findTeam, { id });
+  const row = await read.first(findTeam, { id: user.space_id });
   if (!row) throw notFound("team");
-  return view({ ...row, role });
+  return view({ ...row, ...ownRoles(user) });
 }
 
 export async function updateTeam(
@@ -138,7 +141,7 @@ export async function updateTeam(
   user: UserCaller,
   change: UpdateTeam,
 ): Promise<Team> {
-  const { space_id: id, role } = user;
+  const { space_id: id } = user;
   // As the system, because a slug may be another team's.
   return asSystem(() =>
     store.write(async (tx) => {
@@ -153,7 +156,7 @@ export async function updateTeam(
       }
       const details = { fields: Object.keys(change), slug: after.slug };
       await recordOwn(tx, user, { action: "team.update", id, name: after.name, details }, now());
-      return view({ ...after, role });
+      return view({ ...after, ...ownRoles(user) });
     }),
   );
 }
@@ -203,10 +206,16 @@ function slugOf(name: string): string {
   return slug === "" ? "team" : slug;
 }
 
-const view = ({ slug, name, role, created_at }: TeamOfMember): Team => ({
+/** The caller's roles in the team. */
+function ownRoles({ spaces, space_id, role }: UserCaller): Pick<TeamOfMember, "role" | "zones"> {
+  const own = spaces.find((space) => space.space_id === space_id) ?? wholeAccess(role);
+  return { role: own.role, zones: zonesText(own.zones) };
+}
+
+const view = ({ slug, name, created_at, ...row }: TeamOfMember): Team => ({
   slug,
   name,
-  role,
+  ...shownAccess(row),
   created_at: time(created_at),
 });
 

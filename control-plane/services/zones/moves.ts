@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { checkPermission } from "../../domain/roles.ts";
+import { checkPermission, wholeAccess } from "../../domain/roles.ts";
 import { listSpecIdsOfZone } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
+import { endZoneRoles } from "../../store/teams/zone-roles.ts";
 import {
   findAttached,
   findBusyJob,
@@ -50,7 +51,12 @@ export async function measureStates(
   const mark = await findStatesMark(read, move);
   let [bytes, after]: [number, string | undefined] = [0, undefined];
   for (;;) {
-    const specs: string[] = await listSpecIdsOfZone(read, move.zone, after, specsPerPage);
+    const specs: string[] = await listSpecIdsOfZone(
+      read,
+      { owner: "", zone: move.zone },
+      after,
+      specsPerPage,
+    );
     bytes += await sumStates(read, specs);
     if (specs.length < specsPerPage) return { bytes, mark };
     after = specs.at(-1);
@@ -77,7 +83,10 @@ export async function moveZone(
   const { space_id: from } = user;
   const { space_id: to } = target;
   if (from === to) return;
-  for (const role of [user.role, target.role]) checkPermission({ ...user, role }, "administer");
+  // It leaves the space, so a role in the zone is not enough.
+  const own = user.spaces.find(({ space_id }) => space_id === from);
+  for (const { role } of [own ?? wholeAccess("none"), target])
+    checkPermission({ ...user, role }, "administer");
   const move = { zone: zone.id, from, to };
   await refuseMoving(tx, zone.id);
   const job = await findBusyJob(tx, move);
@@ -111,4 +120,5 @@ export async function moveZone(
   const { id, name } = zone;
   const entry = { by: person(user), action: "zone.move", id, name, details } as const;
   for (const owner of [from, to]) await record(tx, { ...entry, owner }, context.now());
+  await endZoneRoles(tx, from, zone.id);
 }

@@ -7,7 +7,7 @@ import type {
   Zone,
 } from "../../../protocol/configurations.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { listSpecIdsOfZone } from "../../store/configurations/configurations.ts";
+import { findSpecOfZone, listSpecIdsOfZone } from "../../store/configurations/configurations.ts";
 import {
   countSpecsByStatus,
   listSpecSummaries,
@@ -23,6 +23,7 @@ import {
   type ZoneRow,
 } from "../../store/zones/zones.ts";
 import type { Queries } from "../../store/db.ts";
+import { endZoneRoles } from "../../store/teams/zone-roles.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { writeConfiguration } from "../configurations/configurations.ts";
@@ -85,10 +86,12 @@ export async function listZones(
 
 export async function* writeZone(context: Context, user: UserCaller, zone: BareZone): JsonText {
   yield `${JSON.stringify(zone).slice(0, -1)},"specs":[`;
+  const { space_id: owner } = user;
+  const { read } = context.store;
   let before: string | undefined;
   let separator = "";
   for (;;) {
-    const ids = await listSpecIdsOfZone(context.store.read, zone.id, before, pageSize);
+    const ids = await listSpecIdsOfZone(read, { owner, zone: zone.id }, before, pageSize);
     for (const id of ids)
       for await (const text of writeConfiguration(context, user, id)) {
         yield separator + text;
@@ -240,11 +243,12 @@ export async function deleteZone(
     const zone = await tx.first(findZone, { id, owner });
     if (!zone) throw notFound("zone");
     await refuseMoving(tx, id);
-    if ((await listSpecIdsOfZone(tx, id, undefined, 1)).length > 0)
-      throw new RefusalError("zone_not_empty");
+    if (await tx.first(findSpecOfZone, { zone: id })) throw new RefusalError("zone_not_empty");
     await deleteZoneRow(tx, id);
     const { name } = zone;
     await recordOwn(tx, user, { action: "zone.delete", id, name }, now());
+    // Afterwards: the caller may act by one of them.
+    await endZoneRoles(tx, owner, id);
   });
 }
 

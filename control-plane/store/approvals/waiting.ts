@@ -21,16 +21,16 @@ const searchedWaiting = 1000;
 
 /** Whether a person may approve the deployment `gated` in a space of `searched`, and has not. */
 const isFor = (user: unknown): RawBuilder<unknown> =>
-  sql`(${mayApprove("searched.role")} and ${waitsForVoteOf(user, "gated")})`;
+  sql`(${mayApprove("searched", "gated.zone_id")} and ${waitsForVoteOf(user, "gated")})`;
 
 const waiting = (select: (user: unknown) => RawBuilder<unknown>) =>
   statement<{ user: string; limit: number }, WaitingRow>((db, { user, limit }) => {
     const query = sql`select gated.id, gated.owner_id, gated.job_type, gated.status, gated.plan_job_id,
         gated.created_by, gated.created_at, gated.destroys, gated.spec_id, specs.name
       from (
-        select jobs.id, whom.role from (
-            select space_id, role from memberships where user_id = ${user}
-            union all select id as space_id, 'admin' as role from users where id = ${user}) as whom
+        select jobs.id, whom.role, whom.zones from (
+            select space_id, role, zones from memberships where user_id = ${user}
+            union all select id as space_id, 'admin' as role, '{}' as zones from users where id = ${user}) as whom
           cross join jobs indexed by jobs_unapproved
           where jobs.owner_id = whom.space_id and jobs.status = 'QUEUED' and jobs.unapproved = 1
           limit ${sql.lit(searchedWaiting)}) as searched

@@ -1,7 +1,9 @@
+import { sql } from "kysely";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
 import { definitionBytes } from "../definitions/definitions.ts";
 import { specsBy } from "../indexed.ts";
+import { isSeen } from "../spaces.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
@@ -57,13 +59,44 @@ export const findSpecByProjectName = statement<{ name: string; owner: string }, 
       .where("owner_id", "=", owner),
 );
 
+/** Of those of an owner among some ids, as JSON. */
+export const findZonesOfSpecs = statement<{ owner: string; specs: string }, { zone_id: string }>(
+  (db, { owner, specs }) =>
+    db
+      .selectFrom("specs")
+      .select("zone_id")
+      .distinct()
+      .where("owner_id", "=", owner)
+      .where("id", "in", sql<string>`(select value from json_each(${specs}))`),
+);
+
+/** Those of some specs of an owner that the caller sees. */
+export async function filterSeenSpecs(
+  { sql: db }: Queries,
+  owner: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom("specs")
+    .select("id")
+    .where("owner_id", "=", owner)
+    .where("id", "in", sql<string>`(select value from json_each(${JSON.stringify(ids)}))`)
+    .where(isSeen(owner, "zone_id", "id"))
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
 export async function listSpecIds(
   { sql: db }: Queries,
   owner: string,
   before: string | undefined,
   limit: number,
 ): Promise<string[]> {
-  let query = db.selectFrom(specsBy("specs_owner")).select("id").where("owner_id", "=", owner);
+  let query = db
+    .selectFrom(specsBy("specs_owner"))
+    .select("id")
+    .where("owner_id", "=", owner)
+    .where(isSeen(owner, "zone_id", "id"));
   if (before !== undefined) query = query.where("id", "<", before);
   const rows = await query.orderBy("id", "desc").limit(limit).execute();
   return rows.map(({ id }) => id);
@@ -77,22 +110,36 @@ export function listSpecNames(
   owner: string,
   { id, limit }: { readonly id?: string; readonly limit: number },
 ): Promise<SpecName[]> {
-  let query = db.selectFrom("specs").select(["id", "name"]).where("owner_id", "=", owner);
+  let query = db
+    .selectFrom("specs")
+    .select(["id", "name"])
+    .where("owner_id", "=", owner)
+    .where(isSeen(owner, "zone_id", "id"));
   if (id !== undefined) query = query.where("id", "=", id);
   return query.orderBy("name").limit(limit).execute();
 }
 
+/** Those that the caller sees. */
 export async function listSpecIdsOfZone(
   { sql: db }: Queries,
-  zone: string,
+  { owner, zone }: { readonly owner: string; readonly zone: string },
   before: string | undefined,
   limit: number,
 ): Promise<string[]> {
-  let query = db.selectFrom(specsBy("specs_zone")).select("id").where("zone_id", "=", zone);
+  let query = db
+    .selectFrom(specsBy("specs_zone"))
+    .select("id")
+    .where("zone_id", "=", zone)
+    .where(isSeen(owner, "zone_id", "id"));
   if (before !== undefined) query = query.where("id", "<", before);
   const rows = await query.orderBy("id", "desc").limit(limit).execute();
   return rows.map(({ id }) => id);
 }
+
+/** Any one, also one that the caller does not see. */
+export const findSpecOfZone = statement<{ zone: string }, { id: string }>((db, { zone }) =>
+  db.selectFrom(specsBy("specs_zone")).select("id").where("zone_id", "=", zone).limit(1),
+);
 
 export const findComponents = statement<{ spec: string }, ComponentRow>((db, { spec }) =>
   db.selectFrom("components").selectAll().where("spec_id", "=", spec).orderBy("name"),

@@ -4,6 +4,7 @@ import type { DriftStatus } from "../../../protocol/drift.ts";
 import type { DriftColumns } from "../../domain/drift.ts";
 import type { Queries } from "../db.ts";
 import { jobsBy, specsBy } from "../indexed.ts";
+import { isSeen } from "../spaces.ts";
 import { statement } from "../statement.ts";
 import type { SpecRow } from "./configurations.ts";
 
@@ -48,7 +49,8 @@ export async function listSpecIdsByDrift(
     .selectFrom(specsBy("specs_drift"))
     .select("id")
     .where("owner_id", "=", owner)
-    .where("drift_status", "=", status);
+    .where("drift_status", "=", status)
+    .where(isSeen(owner, "zone_id", "id"));
   if (before !== undefined) query = query.where("id", "<", before);
   const rows = await query.orderBy("id", "desc").limit(limit).execute();
   return rows.map(({ id }) => id);
@@ -70,6 +72,7 @@ export function listDrifted(
     .select((eb) => eb.ref("drift_since").$notNull().as("drift_since"))
     .where("owner_id", "=", owner)
     .where("drift_status", "=", sql.lit("drifted" as const))
+    .where(isSeen(owner, "zone_id", "id"))
     .orderBy("id", "desc")
     .limit(limit)
     .execute();

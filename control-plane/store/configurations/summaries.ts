@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Source } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
 import { specsBy } from "../indexed.ts";
+import { isSeen } from "../spaces.ts";
 import type { SpecRow } from "./configurations.ts";
 
 /** Where its files come from; inline files are left out. */
@@ -37,7 +38,8 @@ export async function listSpecSummaries(
     .select(["deployed_backend", "failed_job_id", "failed_checks", "drift_status"])
     .select(sql<string>`json_remove(json_extract(definition, '$.source'), '$.files')`.as("source"))
     .where("owner_id", "=", owner)
-    .where("zone_id", "=", zone);
+    .where("zone_id", "=", zone)
+    .where(isSeen(owner, "zone_id", "id"));
   if (before !== undefined) query = query.where("id", "<", before);
   const rows = await query.orderBy("id", "desc").limit(limit).execute();
   return rows.map((row) => ({ ...row, source: JSON.parse(row.source) as SourceSummary }));
@@ -57,6 +59,7 @@ export function listFailedSpecs(
     .select(["id", "name", "status", "error_message", "failed_job_id"])
     .where("owner_id", "=", owner)
     .where("failed_job_id", "is not", null)
+    .where(isSeen(owner, "zone_id", "id"))
     .orderBy("failed_job_id", "desc")
     .limit(limit)
     .execute();
@@ -77,6 +80,7 @@ export function listWarnedSpecs(
     .where("owner_id", "=", owner)
     .where("failed_checks", ">", sql.lit(0))
     .where("failed_job_id", "is", null)
+    .where(isSeen(owner, "zone_id", "id"))
     .orderBy("id", "desc")
     .limit(limit)
     .execute();
@@ -112,6 +116,7 @@ export async function countSpecsByStatus(
     ])
     .where("owner_id", "=", owner)
     .where("zone_id", "in", [...zones])
+    .where(isSeen(owner, "zone_id", "id"))
     .groupBy(["zone_id", "status"])
     .execute();
 }

@@ -116,7 +116,8 @@ export class PostgresQueries implements Queries {
   #scope(): Scope | undefined {
     const { role } = this.#people;
     const spaces = currentSpaces();
-    if (role !== undefined && spaces !== undefined) return { role, spaces };
+    if (role !== undefined && spaces !== undefined)
+      return { role, spaces, isLimited: this.#isPool };
     return this.#hasSetScope ? systemScope : undefined;
   }
 }

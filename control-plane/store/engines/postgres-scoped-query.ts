@@ -1,20 +1,30 @@
 /** Queries for people: in another role than the rest, for certain spaces. */
 import pg from "pg";
-import { spacesSetting } from "../migrations/postgres/row-security.ts";
+import {
+  configurationsSetting,
+  limitedSetting,
+  spacesSetting,
+  zonesSetting,
+} from "../migrations/postgres/row-security.ts";
+import type { SeenSpace } from "../spaces.ts";
 
 /** Name of the prepared statement that every connection has. */
 const setScope = "set_scope";
 
 /** Prepares a new connection. Roles and spaces are set until the end of a transaction only. */
 export const prepareScopes = async (client: pg.ClientBase): Promise<void> =>
-  void (await client.query(`prepare ${setScope}(text, text) as
-    select set_config('role', $1, true), set_config('${spacesSetting}', $2, true)`));
+  void (await client.query(`prepare ${setScope}(text, text, text, text, text) as
+    select set_config('role', $1, true), set_config('${spacesSetting}', $2, true),
+      set_config('${limitedSetting}', $3, true), set_config('${zonesSetting}', $4, true),
+      set_config('${configurationsSetting}', $5, true)`));
 
 export interface Scope {
   /** The role that the query runs in. */
   readonly role: string;
   /** Whose rows it sees, where row security applies to the role. */
-  readonly spaces: readonly string[];
+  readonly spaces: readonly SeenSpace[];
+  /** Whether of limited spaces only what is in their zones is seen. Changes see all: names are unique. */
+  readonly isLimited?: boolean;
 }
 
 /** The role and rights with which the connection was made. */
@@ -53,8 +63,12 @@ export class ScopedQuery extends Query {
   }
 
   override prepare(connection: Connection): void {
-    const { role, spaces } = this.#scope;
-    connection.bind({ statement: setScope, values: [role, spaces.join()] });
+    const { role, spaces, isLimited = false } = this.#scope;
+    const limited = isLimited ? spaces.filter(({ zones }) => zones !== undefined) : [];
+    const zones = limited.flatMap((space) => space.zones ?? []).join();
+    const configurations = limited.flatMap((space) => space.configurations ?? []).join();
+    const values = [role, ids(spaces), ids(limited), zones, configurations];
+    connection.bind({ statement: setScope, values });
     connection.execute({});
     super.prepare(connection);
   }
@@ -68,3 +82,5 @@ export class ScopedQuery extends Query {
     else super.handleCommandComplete(message, connection);
   }
 }
+
+const ids = (list: readonly SeenSpace[]): string => list.map(({ id }) => id).join();

@@ -10,6 +10,7 @@ import type { Queries } from "../db.ts";
 import { waitsForVoteOf } from "../approvals/approvals.ts";
 import { jobsBy } from "../indexed.ts";
 import { contains } from "../search/contains.ts";
+import { isLimited, isSeen } from "../spaces.ts";
 import { changesOfJob } from "./runs.ts";
 
 export interface JobFilter {
@@ -25,6 +26,8 @@ export interface JobFilter {
   readonly creator?: string | undefined;
   /** Only jobs that wait for the approval of the user with this id, who has the role. */
   readonly approver?: string | undefined;
+  /** The only zones in which the approver has the role; undefined: all. */
+  readonly approvable?: readonly string[] | undefined;
   /** Only jobs whose configuration had this in its name when they were created. */
   readonly name?: string | undefined;
   readonly prefix?: string | undefined;
@@ -169,6 +172,12 @@ function jobsOf(queries: Queries, filter: JobFilter) {
       query = query.where(
         sql<boolean>`coalesce(${sql.ref(columnOf[field])}, '') = ${filter[field]}`,
       );
+  if (filter.approvable)
+    query = query.where(
+      sql<boolean>`jobs.zone_id in (select value from json_each(${JSON.stringify(filter.approvable)}))`,
+    );
+  if (isLimited(filter.owner))
+    query = query.where(isSeen(filter.owner, "jobs.zone_id", "jobs.spec_id"));
   if (isLeft("name")) query = query.where(contains(nameOfJob, name!));
   if (isLeft("creator")) query = query.where(contains(sql`created_by`, creator!));
   return query.limit(limit);
@@ -271,6 +280,7 @@ const selectable = [
 type Field = (typeof selectable)[number];
 
 function isExact(filter: JobFilter): boolean {
+  if (isLimited(filter.owner)) return false;
   const selected = indexOf(filter).fields;
   return selectable.every((field) => filter[field] === undefined || selected.includes(field));
 }

@@ -2,7 +2,7 @@
 export const tables = (text: string): string[] => [
   `create table team_groups (
     space_id ${text} not null references teams(id) on delete cascade, host ${text} not null, name ${text} not null,
-    issuer ${text} not null, role ${text}, created_at bigint not null, primary key (space_id, host, name))`,
+    issuer ${text} not null, role ${text}, zones ${text} not null default '{}', created_at bigint not null, primary key (space_id, host, name))`,
 ];
 
 export const indexes = [

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Role } from "../../../protocol/roles.ts";
+import type { RoleOrNone } from "../../domain/roles.ts";
 import type { Queries } from "../db.ts";
 import { accessTokensBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -11,7 +11,8 @@ export type AccessTokenRow = Row<"access_tokens"> & { readonly email: string };
 /** With the team that it acts in, and the role of its creator there. */
 export type AccessTokenOfTeam = AccessTokenRow & {
   readonly team_slug: string | null;
-  readonly creator_role: Role | null;
+  readonly creator_role: RoleOrNone | null;
+  readonly creator_zones: string | null;
   readonly creator_blocked_at: number | null;
 };
 
@@ -31,6 +32,7 @@ const tokens = (db: Kysely<Tables>) =>
       "users.blocked_at as creator_blocked_at",
       "teams.slug as team_slug",
       "memberships.role as creator_role",
+      "memberships.zones as creator_zones",
     ]);
 
 /** Also an expired one: what every call with an access token asks. */

@@ -1,4 +1,4 @@
-import type { Role } from "../../../protocol/roles.ts";
+import type { RoleOrNone } from "../../domain/roles.ts";
 import type { Queries } from "../db.ts";
 import { loginsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -11,7 +11,8 @@ export type LoginOfTeam = Pick<LoginRow, "id" | "user_id" | "kind"> & {
   readonly email: string;
   readonly team_id: string | null;
   readonly team_slug: string | null;
-  readonly team_role: Role | null;
+  readonly team_role: RoleOrNone | null;
+  readonly team_zones: string | null;
 };
 
 /** One row for each team of the user, and one if there is none. */
@@ -29,6 +30,7 @@ export const findLogin = statement<{ id: string; now: number }, LoginOfTeam>((db
       "teams.id as team_id",
       "teams.slug as team_slug",
       "memberships.role as team_role",
+      "memberships.zones as team_zones",
     ])
     .where("logins.id", "=", id)
     .where("logins.revoked_at", "is", null)

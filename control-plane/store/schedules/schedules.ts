@@ -2,6 +2,7 @@
 import type { Kysely } from "kysely";
 import type { Queries } from "../db.ts";
 import { schedulesBy } from "../indexed.ts";
+import { isLimited, isSeen } from "../spaces.ts";
 import { statement } from "../statement.ts";
 import type { Row, Tables } from "../tables.ts";
 
@@ -57,6 +58,19 @@ export function listSchedules(
       or([eb("spec_id", "=", spec.id), eb("zone_id", "=", spec.zone)]),
     );
   if (zone !== undefined) query = query.where("zone_id", "=", zone);
+  if (isLimited(owner))
+    query = query.where((where) =>
+      where.or([
+        isSeen(owner, "schedules.zone_id"),
+        where.exists(
+          where
+            .selectFrom("specs")
+            .select("specs.id")
+            .whereRef("specs.id", "=", "schedules.spec_id")
+            .where(isSeen(owner, "specs.zone_id", "specs.id")),
+        ),
+      ]),
+    );
   if (before !== undefined) query = query.where("id", "<", before);
   return query.orderBy("id", "desc").limit(limit).execute();
 }

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { cloudIdentitiesBy, specsBy, variableSetsBy, workersBy, zonesBy } from "../indexed.ts";
-import { statement } from "../statement.ts";
+import { isSeen } from "../spaces.ts";
 import { contains } from "./contains.ts";
 
 export interface NamedRow {
@@ -45,18 +45,15 @@ export async function readNames(
   const { table, key, zone } = tables[kind];
   const last =
     kind === "configurations" ? sql`(${after?.zone_id}, ${after?.id})` : sql`(${after?.id})`;
+  const seen =
+    kind === "configurations"
+      ? isSeen(owner, "zone_id", "id")
+      : kind === "zones"
+        ? isSeen(owner, "id")
+        : sql`1 = 1`;
   const { rows } = await sql<SearchedRow>`
     select id, name, ${zone} as zone_id, ${contains(sql`name`, text)} as found from ${table}
-    where owner_id = ${owner} ${after ? sql`and ${key} > ${last}` : sql``}
+    where owner_id = ${owner} and ${seen} ${after ? sql`and ${key} > ${last}` : sql``}
     order by ${kind === "configurations" ? sql`zone_id, id` : sql`id`} limit ${limit}`.execute(db);
   return rows;
 }
-
-export const findSpecName = statement<{ id: string; owner: string }, NamedRow>(
-  (db, { id, owner }) =>
-    db
-      .selectFrom("specs")
-      .select(["id", "name"])
-      .where("id", "=", id)
-      .where("owner_id", "=", owner),
-);

@@ -84,7 +84,7 @@ export async function deleteInvitationsTo(
 
 export const deleteInvitation = statement<
   { id: string; space: string; now: number },
-  Pick<Row<"invitations">, "role" | "email">
+  Pick<Row<"invitations">, "role" | "zones" | "email">
 >((db, { id, space, now }) =>
   db
     .deleteFrom("invitations")
@@ -92,5 +92,5 @@ export const deleteInvitation = statement<
     .where("space_id", "=", space)
     .where("used_at", "is", null)
     .where("expires_at", ">", now)
-    .returning(["role", "email"]),
+    .returning(["role", "zones", "email"]),
 );

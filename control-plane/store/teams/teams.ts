@@ -1,3 +1,4 @@
+import { sql, type RawBuilder } from "kysely";
 import type { Queries } from "../db.ts";
 import { workersBy, zonesBy } from "../indexed.ts";
 import { statement, type Statement } from "../statement.ts";
@@ -5,7 +6,7 @@ import type { Row } from "../tables.ts";
 
 export type TeamRow = Row<"teams">;
 
-export type TeamOfMember = TeamRow & Pick<Row<"memberships">, "role">;
+export type TeamOfMember = TeamRow & Pick<Row<"memberships">, "role" | "zones">;
 
 export const findTeamBySlug = statement<{ slug: string }, TeamRow>((db, { slug }) =>
   db.selectFrom("teams").selectAll().where("slug", "=", slug),
@@ -25,7 +26,7 @@ export function listTeamsOf(
     .selectFrom("memberships")
     .innerJoin("teams", "teams.id", "memberships.space_id")
     .selectAll("teams")
-    .select("memberships.role")
+    .select(["memberships.role", "memberships.zones"])
     .where("memberships.user_id", "=", user);
   if (before !== undefined) query = query.where("memberships.space_id", "<", before);
   return query.orderBy("memberships.space_id", "desc").limit(limit).execute();
@@ -103,10 +104,28 @@ const ownedTables = [
 /** The tables whose rows belong to a space and are named by id in requests. */
 export type OwnedTable = (typeof ownedTables)[number];
 
-const findOwner = (table: OwnedTable): Statement<{ id: string }, { owner_id: string | null }> =>
-  statement((db, { id }) => db.selectFrom(table).select("owner_id").where("id", "=", id));
+export interface FoundPlace {
+  /** Null of a cloud-hosted worker, which has no space. */
+  readonly owner_id: string | null;
+  readonly zone_id: string | null;
+  readonly configuration_id: string | null;
+}
 
-/** The space of a row; null of a cloud-hosted worker, which has none. */
-export const findOwnerOf = Object.fromEntries(
-  ownedTables.map((table) => [table, findOwner(table)]),
-) as Readonly<Record<OwnedTable, ReturnType<typeof findOwner>>>;
+const findPlace = (table: OwnedTable): Statement<{ id: string }, FoundPlace> =>
+  statement((db, { id }) => {
+    const zone = { zones: sql`id`, specs: sql`zone_id`, jobs: sql`zone_id`, schedules: ofSchedule };
+    const spec = { specs: sql`id`, jobs: sql`spec_id`, schedules: sql`spec_id` };
+    const column = (of: Partial<Record<OwnedTable, RawBuilder<unknown>>>) =>
+      sql<string | null>`${of[table] ?? sql`null`}`;
+    return db
+      .selectFrom(table)
+      .select(["owner_id", column(zone).as("zone_id"), column(spec).as("configuration_id")])
+      .where("id", "=", id);
+  });
+
+const ofSchedule = sql`coalesce(schedules.zone_id, (select specs.zone_id from specs where specs.id = schedules.spec_id))`;
+
+/** Where a row is that a request names. */
+export const findPlaceOf = Object.fromEntries(
+  ownedTables.map((table) => [table, findPlace(table)]),
+) as Readonly<Record<OwnedTable, ReturnType<typeof findPlace>>>;

@@ -1,5 +1,6 @@
 import type { Queries } from "../db.ts";
 import { zonesBy } from "../indexed.ts";
+import { isSeen } from "../spaces.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
@@ -24,7 +25,11 @@ export function listZones(
   before: string | undefined,
   limit: number,
 ): Promise<ZoneRow[]> {
-  let query = db.selectFrom(zonesBy("zones_owner")).selectAll().where("owner_id", "=", owner);
+  let query = db
+    .selectFrom(zonesBy("zones_owner"))
+    .selectAll()
+    .where("owner_id", "=", owner)
+    .where(isSeen(owner, "id"));
   if (before !== undefined) query = query.where("id", "<", before);
   return query.orderBy("id", "desc").limit(limit).execute();
 }

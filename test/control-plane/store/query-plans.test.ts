@@ -190,7 +190,10 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
   const lists: [what: string, (read: Connection) => Promise<unknown>][] = [
     ["zones", (read) => listZones(read, "o", "1", 10)],
     ["configurations", (read) => listSpecIds(read, "o", "1", 10)],
-    ["configurations of a zone", (read) => listSpecIdsOfZone(read, "z", "1", 10)],
+    [
+      "configurations of a zone",
+      (read) => listSpecIdsOfZone(read, { owner: "o", zone: "z" }, "1", 10),
+    ],
     [
       "configurations in short",
       (read) => listSpecSummaries(read, { owner: "o", zone: "z", ...page }),

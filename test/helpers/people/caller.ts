@@ -1,4 +1,5 @@
 /** A person as the services see them. */
+import { wholeAccess } from "../../../control-plane/domain/roles.ts";
 import type { UserCaller } from "../../../control-plane/services/callers.ts";
 import type { Owner } from "../plane/rows.ts";
 import { origin } from "./sign-in.ts";
@@ -11,6 +12,6 @@ export const callerOf = ({ id }: Pick<Owner, "id">): UserCaller => ({
   login_kind: "cli",
   space_id: id,
   role: "admin",
-  spaces: [],
+  spaces: [{ space_id: id, slug: null, ...wholeAccess("admin") }],
   origin,
 });

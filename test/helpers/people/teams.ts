@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { acceptInvitation } from "../../../control-plane/services/teams/invitations.ts";
 import { teamHeader } from "../../../protocol/limits.ts";
 import type { Role } from "../../../protocol/roles.ts";
+import type { CreateInvitation } from "../../../protocol/teams.ts";
 import { callerOf } from "./caller.ts";
 import { callsOf, type Calls } from "../plane/calls.ts";
 import { addTestWorker, readRow, type Plane } from "../plane/plane.ts";
@@ -48,22 +49,28 @@ export async function addMember(
   plane: Plane,
   admin: Pick<Admin, "client">,
   slug: string,
-  role: Role,
+  given: GivenRoles,
 ) {
   const user = await addTestUser(plane);
-  await join(plane, admin, slug, user, role);
+  await join(plane, admin, slug, user, given);
   return { ...user, calls: callsWithin(plane, user.headers, slug) };
 }
 
-/** Lets a user join the team of an admin with a role. */
+/** A role in the whole team, or also roles in zones. */
+export type GivenRoles = Role | Pick<CreateInvitation, "role" | "zones">;
+
+export const bodyOf = (given: GivenRoles): Pick<CreateInvitation, "role" | "zones"> =>
+  typeof given === "string" ? { role: given } : given;
+
+/** Lets a user join the team of an admin with roles. */
 export async function join(
   plane: Plane,
   { client }: Pick<Admin, "client">,
   slug: string,
   user: Pick<Person, "id">,
-  role: Role,
+  given: GivenRoles,
 ): Promise<void> {
-  const invitation = { params: { slug }, body: { role } };
+  const invitation = { params: { slug }, body: bodyOf(given) };
   const { link } = await client.call("createInvitation", invitation);
   await acceptLink(plane, link, user);
 }

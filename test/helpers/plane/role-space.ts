@@ -167,5 +167,6 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
     "PATCH /api/cli/variable-sets/:id": { name: "renamed" },
     "POST /api/cli/configurations/:name/state/versions": { ...state, serial: 9 },
   };
-  return { admin: user, slug, id, mark, client, pathOf, bodies };
+  const zones = [shared.id, zone.id];
+  return { admin: user, slug, id, mark, zones, spec, client, pathOf, bodies };
 }

@@ -8,10 +8,28 @@
 /** The setting: ids of spaces with commas between them. */
 export const spacesSetting = "windlass.spaces";
 
-const spaces = `(select string_to_array(current_setting('${spacesSetting}', true), ','))::text[]`;
+/** Those of which only some zones are seen, these zones, and the only configurations in them; "": all. */
+export const limitedSetting = "windlass.limited";
+export const zonesSetting = "windlass.zones";
+export const configurationsSetting = "windlass.configurations";
+
+const idsOf = (setting: string): string =>
+  `(select string_to_array(current_setting('${setting}', true), ','))::text[]`;
+
+const spaces = idsOf(spacesSetting);
 
 /** For tables whose rows name their space, or their user, whose id is that of the personal space. */
 const inSpace = (owner: string): string => `${owner} = any (${spaces})`;
+
+/** For tables with rows in zones. `spec`: the column with the configuration; null: the zone itself. */
+const inZones = (owner: string, zone: string, spec: string | null): string => {
+  const all = `coalesce(not ${owner} = any (${idsOf(limitedSetting)}), true)`;
+  const seen = `${zone} = any (${idsOf(zonesSetting)})`;
+  const alone = `coalesce((select current_setting('${configurationsSetting}', true)), '') = ''`;
+  const ofSpec =
+    spec === null ? "" : ` and (${alone} or ${spec} = any (${idsOf(configurationsSetting)}))`;
+  return `${inSpace(owner)} and (${all} or (${seen}${ofSpec}))`;
+};
 
 /** For tables whose rows belong to a row of another table: they are visible if that one is. */
 const withParent = (table: string, parent: string, key: string): string =>
@@ -32,21 +50,22 @@ const policies: Readonly<Record<string, string>> = {
       "connections",
       "deliveries",
       "events",
-      "jobs",
       "notification_rules",
       "owner_usage",
       "pull_requests",
       "queue_heads",
       "registration_tokens",
       "schedule_runs",
-      "schedules",
       "variable_sets",
       "workers",
-      "zones",
     ].map((table) => [table, inSpace("owner_id")]),
   ),
   // A deleted one belongs to the user without an id.
-  specs: inSpace("coalesce(deleted_owner_id, owner_id)"),
+  specs: inZones("coalesce(deleted_owner_id, owner_id)", "zone_id", "id"),
+  jobs: inZones("owner_id", "zone_id", "spec_id"),
+  zones: inZones("owner_id", "id", null),
+  schedules: `${inSpace("owner_id")} and (spec_id is null or ${withParent("schedules", "specs", "spec_id")})
+      and (zone_id is null or ${withParent("schedules", "zones", "zone_id")})`,
   ...Object.fromEntries(
     [
       "debug_logs",

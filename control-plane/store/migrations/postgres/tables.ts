@@ -24,17 +24,19 @@ export const tables = [
     created_at bigint not null)`,
   `create table memberships (
     space_id ${text} not null references teams(id) on delete cascade, user_id ${text} not null references users(id),
-    role ${text} not null, joined_at bigint not null, invited_by ${text} references users(id),
-    invited_role ${text}, group_role ${text}, group_names ${text} not null default '[]',
+    role ${text} not null, zones ${text} not null default '{}', joined_at bigint not null, invited_by ${text} references users(id),
+    invited_role ${text}, invited_zones ${text} not null default '{}', group_role ${text},
+    group_zones ${text} not null default '{}', group_names ${text} not null default '[]',
     primary key (space_id, user_id))`,
   `create table invitations (
     id ${text} primary key, space_id ${text} not null references teams(id) on delete cascade,
-    token_hash ${text} not null unique, role ${text} not null, email ${text},
+    token_hash ${text} not null unique, role ${text} not null, zones ${text} not null default '{}', email ${text},
     created_by ${text} not null references users(id), created_at bigint not null, expires_at bigint not null,
     used_at bigint)`,
   `create table access_tokens (
     id ${text} primary key, owner_id ${text} not null references spaces(id),
     created_by ${text} not null references users(id), name ${text} not null, role ${text} not null,
+      zones ${text} not null default '{}', configurations ${text},
     prefix ${text} not null, token_hash ${text} not null unique, created_at bigint not null,
     expires_at bigint not null, last_used_at bigint, last_used_from ${text})`,
   `create table accounts (

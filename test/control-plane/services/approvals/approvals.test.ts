@@ -2,14 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { endStale } from "../../../../control-plane/services/approvals/staleness.ts";
 import type { ApprovalRule } from "../../../../protocol/approvals.ts";
-import type { CreateJob } from "../../../../protocol/jobs.ts";
 import type { Role } from "../../../../protocol/roles.ts";
+import type { CreateJob } from "../../../../protocol/jobs.ts";
 import { approvalSteps } from "../../../helpers/people/approvals.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addOwner, addSpec, addState } from "../../../helpers/plane/rows.ts";
-import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
+import { addMember, addTeam, addTeamSpec, type GivenRoles } from "../../../helpers/people/teams.ts";
 import { addTestUser, type TestUser } from "../../../helpers/people/user.ts";
 import { counted } from "../../../helpers/store/work.ts";
 import { bearer } from "../../../helpers/people/sign-in.ts";
@@ -289,7 +289,7 @@ async function addDeciders() {
   const admin = await addTestUser(plane);
   const { slug, calls } = await addTeam(plane, admin);
   const { spec, runner, worker } = await addTeamSpec(plane, slug);
-  const member = (role: Role) => addMember(plane, admin, slug, role);
+  const member = (given: GivenRoles) => addMember(plane, admin, slug, given);
   const as = (calls: Calls) => approvalSteps(plane, calls, runner, spec);
   return { admin: { ...admin, calls }, slug, spec, worker, member, as, steps: as(calls) };
 }
@@ -324,6 +324,33 @@ describe("in a team", () => {
     expect(await steps.claim()).toBeUndefined();
     const approved = await as(joan.calls).approve(job);
     expect(approved.approvals?.map(({ email }) => email)).toEqual([grace, joan].map(addressOf));
+    expect(await steps.claim()).toBe(job.id);
+  });
+
+  it("a deployer of its zone may approve, and the vote ends with that role", async () => {
+    const { admin, slug, spec, member, as, steps } = await addDeciders();
+    const { zone_id } = await readRow(plane, "specs", { id: spec });
+    const other = await admin.calls.call("createZone", { body: { name: "other" } });
+    const inZone = (zone: string) => member({ role: "viewer", zones: { [zone]: "deployer" } });
+    const [grace, joan] = [await inZone(zone_id), await inZone(other.id)];
+    const only = await member({ role: null, zones: { [zone_id]: "deployer" } });
+    await steps.rule({ count: 1 });
+    const job = await steps.deploy(await steps.plan());
+    const addressOf = ({ owner }: TestUser) => `${owner.id}@example.com`;
+    expect(job.approval_need?.approvers).toEqual([grace, only].map(addressOf).toSorted());
+    const waiting = async ({ calls }: { readonly calls: Calls }) =>
+      (await calls.call("listJobs", { query: { waiting_for_me: true } })).jobs.map(({ id }) => id);
+    expect(await Promise.all([grace, joan, only].map(waiting))).toEqual([[job.id], [], [job.id]]);
+    const decide = { params: job, body: { decision: "approve" } } as const;
+    expect(await joan.calls.refusal("decideJob", decide)).toBe("403 permission_denied");
+    await as(only.calls).approve(job);
+    expect(await readRows(plane, "jobs", { id: job.id })).toMatchObject([{ unapproved: 0 }]);
+    await admin.client.call("updateMember", {
+      params: { slug, user_id: only.owner.id },
+      body: { zones: { [zone_id]: "planner" } },
+    });
+    expect(await steps.claim()).toBeUndefined();
+    await as(grace.calls).approve(job);
     expect(await steps.claim()).toBe(job.id);
   });
 

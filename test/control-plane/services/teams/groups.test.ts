@@ -81,8 +81,8 @@ describe("the groups of a team", () => {
     const team = await openTeam(plane);
     const [grace, other] = [await signIn("engineers", "staff"), await signIn("sales")];
     const groups = [
-      { issuer: company.url, group: "engineers", role: "deployer" },
-      { issuer: company.url, group: "staff", role: "viewer" },
+      { issuer: company.url, group: "engineers", role: "deployer", zones: {} },
+      { issuer: company.url, group: "staff", role: "viewer", zones: {} },
     ];
     const answer = await admit(team, ["engineers", "deployer"], ["staff", "viewer"]);
     expect(answer).toEqual({ groups });
@@ -119,11 +119,61 @@ describe("the groups of a team", () => {
     ]);
   });
 
+  test("give roles in zones, beside those of an invitation", async () => {
+    const team = await openTeam(plane);
+    const { admin, params, calls } = team;
+    const [staging, sandbox] = [
+      await calls.call("createZone", { body: { name: "staging" } }),
+      await calls.call("createZone", { body: { name: "sandbox" } }),
+    ];
+    const grace = await signIn("engineers", "staff");
+    const give = (zones: Record<string, "planner" | "deployer">, group = "engineers") => ({
+      issuer: company.url,
+      group,
+      role: null,
+      zones,
+    });
+    const replace = (...groups: ReturnType<typeof give>[]) =>
+      admin.client.call("replaceTeamGroups", { params, body: { groups } });
+    const rolesOf = async () => {
+      const { members } = await calls.call("listMembers", { params });
+      return members.find(({ user_id }) => user_id === grace.id);
+    };
+    await replace(
+      give({ [staging.id]: "planner", [sandbox.id]: "planner" }),
+      give({ [sandbox.id]: "deployer" }, "staff"),
+    );
+    const both = { [staging.id]: "planner", [sandbox.id]: "deployer" };
+    expect(await rolesOf()).toMatchObject({ role: null, zones: both, sources: ["group"] });
+    const invitation = { params, body: { role: "viewer", zones: { [staging.id]: "deployer" } } };
+    await acceptLink(
+      plane,
+      (await admin.client.call("createInvitation", invitation as never)).link,
+      grace,
+    );
+    expect(await rolesOf()).toMatchObject({
+      role: "viewer",
+      zones: { [staging.id]: "deployer", [sandbox.id]: "deployer" },
+    });
+    await replace(give({ [staging.id]: "planner" }));
+    expect(await rolesOf()).toMatchObject({ role: "viewer", zones: { [staging.id]: "deployer" } });
+    await admin.client.call("removeMember", { params: { ...params, user_id: grace.id } });
+    expect(await rolesOf()).toMatchObject({ role: null, zones: { [staging.id]: "planner" } });
+    // With the zone, the roles in it end.
+    await calls.call("deleteZone", { params: staging });
+    expect(await rolesOf()).toMatchObject({ role: null, zones: {} });
+    const { groups } = await admin.client.call("listTeamGroups", { params });
+    expect(groups).toMatchObject([{ role: null, zones: {} }]);
+    expect(await admin.client.refusal("replaceTeamGroups", { params, body: { groups } })).toBe(
+      "400 invalid_request",
+    );
+  });
+
   test("are named by an address too, and keep one whose provider is gone", async () => {
     const team = await openTeam(plane);
     const { admin, params } = team;
     const groups = [{ issuer: `${company.url}/`, group: "a", role: "viewer" as const }];
-    const stored = [{ ...groups[0]!, issuer: company.url }];
+    const stored = [{ ...groups[0]!, zones: {}, issuer: company.url }];
     expect(await admin.client.call("replaceTeamGroups", { params, body: { groups } })).toEqual({
       groups: stored,
     });
@@ -169,7 +219,7 @@ describe("the groups of a team", () => {
       await addRows(store, "spaces", { id });
       await addRows(store, "teams", { id, slug: `many-${count}`, name: "Many", created_at: 1 });
       const row = { space_id: id, host, name: group, issuer: company.url, created_at: count };
-      await addRows(store, "team_groups", { ...row, role: "viewer" });
+      await addRows(store, "team_groups", { ...row, role: "viewer", zones: "{}" });
     }
     const team = await openTeam(plane);
     await expect(admit(team, [group, "viewer"])).rejects.toEqual(refusal("quota_exceeded"));
@@ -189,7 +239,13 @@ describe("the groups of a team", () => {
       const id = randomUUID();
       await addRows(store, "users", { id, email: `${id}@example.com`, created_at: 1 });
       const member = { space_id, user_id: id, role: "viewer", joined_at: 1 } as const;
-      const none = { group_role: null, group_names: "[]" };
+      const none = {
+        zones: "{}",
+        invited_zones: "{}",
+        group_role: null,
+        group_zones: "{}",
+        group_names: "[]",
+      };
       await addRows(store, "memberships", {
         ...member,
         ...none,

@@ -169,6 +169,45 @@ describe("members", () => {
     expect((await within.call("listJobs")).jobs).toHaveLength(1);
   });
 
+  it("lose what they have open in a zone with their role there, and keep the rest", async () => {
+    const user = await addTestUser(plane);
+    const { slug, calls } = await addTeam(plane, user);
+    const newJob = async (name: string) => {
+      const zone = await calls.call("createZone", { body: { name } });
+      const source = { type: "inline", files: { "main.tf": "" } } as const;
+      const spec = await calls.call("createConfiguration", {
+        body: { name, zone_id: zone.id, source },
+      });
+      const job = { job_type: "PLAN", configuration_id: spec.id } as const;
+      return { zone: zone.id, ...(await calls.call("createJob", { body: job })) };
+    };
+    const [left, kept] = [await newJob("left"), await newJob("kept")];
+    const zones = { [left.zone]: "deployer", [kept.zone]: "deployer" } as const;
+    const member = await addMember(plane, user, slug, { role: null, zones });
+    const open = async ({ id }: { readonly id: string }) => {
+      const { headers } = member;
+      const stream = await send(plane.url, "streamJobLogs", { params: { id } }, { headers });
+      return { ended: stream.body.text().then(String, () => "cut") };
+    };
+    const streams = [await open(left), await open(kept)];
+    const params = { slug, user_id: member.owner.id };
+    await user.client.call("updateMember", { params, body: { zones: { [kept.zone]: "viewer" } } });
+    // Both had more than is left: the other one is opened again.
+    expect(await Promise.all(streams.map(({ ended }) => ended))).toEqual(["cut", "cut"]);
+    expect(await member.client.refusal("getJob", { params: left })).toBe("404 not_found");
+    expect((await member.client.call("getJob", { params: kept })).id).toBe(kept.id);
+    expect(await member.client.refusal("cancelJob", { params: kept })).toBe(
+      "403 permission_denied",
+    );
+    const { members } = await calls.call("listMembers", { params });
+    const row = members.find(({ user_id }) => user_id === member.owner.id);
+    expect(row).toMatchObject({ role: null, zones: { [kept.zone]: "viewer" } });
+    const none = { params, body: { zones: {} } };
+    expect(await user.client.refusal("updateMember", none)).toBe("400 invalid_request");
+    const unknown = { params, body: { zones: { [left.id]: "viewer" } } } as const;
+    expect(await user.client.refusal("updateMember", unknown)).toBe("404 not_found");
+  });
+
   it("may leave, but the last admin can neither leave nor become less", async () => {
     const user = await addTestUser(plane);
     const { client, owner } = user;

@@ -265,8 +265,12 @@ describe("the scope of a query", () => {
     const { store } = plane.context;
     const [ada, bob] = [await addMarked(), await addMarked()];
     const all = await zonesIn(store.read);
-    const inOne = (spaces: readonly string[]) => inSpaces(spaces, () => store.write(zonesIn));
-    const failing = inSpaces([bob.owner.id], () =>
+    const inOne = (spaces: readonly string[]) =>
+      inSpaces(
+        spaces.map((id) => ({ id })),
+        () => store.write(zonesIn),
+      );
+    const failing = inSpaces([bob.owner], () =>
       store.write(async (tx) => {
         await zonesIn(tx);
         await sql`select 1 / 0`.execute(tx.sql);
@@ -279,7 +283,7 @@ describe("the scope of a query", () => {
       inOne([]),
       store.write(zonesIn),
       inOne([ada.owner.id, bob.owner.id]),
-      inSpaces([ada.owner.id], () => store.share(zonesIn)),
+      inSpaces([ada.owner], () => store.share(zonesIn)),
       store.share(zonesIn),
     ]);
     expect(seen.map((one) => ("value" in one ? one.value : "failed"))).toEqual([
@@ -294,11 +298,39 @@ describe("the scope of a query", () => {
     ]);
   });
 
+  it("shows reads only some zones of a limited space, and changes all of it", async () => {
+    const { store } = plane.context;
+    const ada = await addMarked();
+    const bob = await addMarked();
+    const { id, zone } = ada.owner;
+    const counts = (zones: readonly string[], configurations?: readonly string[]) =>
+      inSpaces([{ id, zones, configurations }, bob.owner], async () => {
+        const { sql: db } = store.read;
+        const ids = async (table: "zones" | "specs" | "jobs" | "job_snapshots") =>
+          (await db.selectFrom(table).selectAll().execute()).length;
+        return [
+          await ids("zones"),
+          await ids("specs"),
+          await ids("jobs"),
+          await ids("job_snapshots"),
+        ];
+      });
+    const all = await inSpaces([ada.owner, bob.owner], () => counts([zone]));
+    const none = await counts([randomUUID()]);
+    expect(none.every((count, index) => count < all[index]!)).toBe(true);
+    expect(none).toEqual(await counts([]));
+    const [zones, specs, jobs] = await counts([zone], [randomUUID()]);
+    expect([zones, specs, jobs]).toEqual([all[0], none[1], none[2]]);
+    const limited = [{ id, zones: [] }];
+    expect(await inSpaces(limited, () => store.write(zonesIn))).toBe(1);
+    expect(await inSpaces(limited, () => zonesIn(store.read))).toBe(0);
+  });
+
   it("ends with the query, also when it fails", async () => {
     const { read } = plane.context.store;
     for (let n = 0; n < 10; n += 1)
       await expect(
-        inSpaces([randomUUID()], () => sql`select 1 / 0`.execute(read.sql)),
+        inSpaces([{ id: randomUUID() }], () => sql`select 1 / 0`.execute(read.sql)),
       ).rejects.toThrow("division");
     const after = await Promise.all(Array.from({ length: 10 }, () => settings.execute(read.sql)));
     for (const { rows } of after)

@@ -1,0 +1,275 @@
+/** Every endpoint and page, called by members and access tokens with roles in some zones only. */
+import { describe, expect, it } from "vitest";
+import { teamHeader } from "../../protocol/limits.ts";
+import { roles, type Role } from "../../protocol/roles.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { makeSpace } from "../helpers/plane/role-space.ts";
+import type { ServedRoute } from "../helpers/plane/routes.ts";
+import { callsOf } from "../helpers/plane/calls.ts";
+import { ask, setRows } from "../helpers/plane/plane.ts";
+import { addJob, addRows, addSpec } from "../helpers/plane/rows.ts";
+import { bearer } from "../helpers/people/sign-in.ts";
+import { dump } from "../helpers/store/store-dump.ts";
+import {
+  callersOf,
+  isOpen,
+  isPage,
+  kinds,
+  leastRole,
+  report,
+  type Headers,
+  type Kind,
+  type Rule,
+  type Space,
+} from "./role-calls.ts";
+
+const { plane, routes } = planeForFile({ WINDLASS_OFFLINE_SECONDS: "3600" });
+const { check, newMember, newToken, send } = callersOf(plane);
+
+/** What belongs to zones, or shows what is in them, written out. */
+const ofZones =
+  /^(GET (\/|\/cli\/login|\/search|\/teams|\/teams\/:slug|\/invitations\/:token|\/api\/cli\/teams(\/:slug)?|\/api\/cli\/access-tokens\/current)|\w+ (\/api\/cli)?\/(zones|configurations|jobs|schedules)(\/.*)?|\w+ \/api\/jobs(\/.*)?|POST \/api\/cli\/archives)$/;
+/** Within these addresses, what belongs to the whole space. */
+const ofSpace =
+  /^POST (\/api\/cli)?\/zones$|\/variable-sets$|^POST \/zones\/:id\/team$|\/zones\/:zone_id$/;
+/** What belongs to a person, whatever the role is. */
+const ofPerson =
+  /(GET|POST) \/(settings|operator|logout|invitations)\b|\/api\/cli\/logins|\/api\/auth\/|^POST (\/api\/cli)?\/teams$|^GET \/api\/cli\/access-tokens$|\/repositories\/:git_provider$/;
+
+const isOfZones = (key: string): boolean => ofZones.test(key) && !ofSpace.test(key);
+
+/** The rule of a caller without a role in the whole space; `person`: no access at all. */
+function ruleInZones(kind: Kind, route: ServedRoute): Rule {
+  const key = `${route.method} ${route.url}`;
+  const rule = leastRole(kind, route);
+  if (rule === "other" || isOfZones(key)) return rule;
+  // A token has at most the roles of its creator, and the body asks for one in the whole space.
+  if (key === "POST /api/cli/access-tokens") return "person";
+  return ofPerson.test(key) && rule === "viewer" ? rule : "person";
+}
+
+const called = () => routes.filter((route) => route.endpoint !== undefined || isPage(route));
+const inAll = ({ zones }: Space, role: Role) => ({
+  role: null,
+  zones: Object.fromEntries(zones.map((zone) => [zone, role])),
+});
+
+describe("someone with roles in zones only", () => {
+  for (const kind of kinds)
+    it(`may do there what they permit, and nothing with the whole space, by ${kind}`, async () => {
+      const wrong: string[] = [];
+      for (const role of roles) {
+        const space = await makeSpace(plane);
+        const given = inAll(space, role);
+        const headers =
+          kind === "token"
+            ? bearer((await newToken(space, given)).access_token)
+            : (await newMember(space, given))[kind];
+        const some = called().filter(
+          (route) => isPage(route) === (kind === "session") && route.url !== "/cli/login",
+        );
+        wrong.push(...(await check(space, kind, role, headers, some, ruleInZones)));
+      }
+      report(wrong);
+    });
+
+  it("neither sees nor changes what is in other zones", async () => {
+    const space = await makeSpace(plane);
+    const own = await space.client.call("createZone", { body: { name: "own" } });
+    const given = { role: null, zones: { [own.id]: "admin" as const } };
+    const spec = await addSpec(plane.context.store, { id: space.id, zone: own.id });
+    const { access_token } = await newToken(space, given);
+    const narrow = await space.client.call("createAccessToken", {
+      body: { name: "narrow", role: "admin", configurations: [spec] },
+    });
+    const callers: Record<string, Headers> = {
+      "by client": (await newMember(space, given)).cli,
+      "by browser": (await newMember(space, given)).session,
+      "by token": bearer(access_token),
+      "by a token for one configuration": bearer(narrow.access_token),
+    };
+    const stored = async () =>
+      (await dump(plane)).filter((line) => line.includes(space.id) && !line.includes("last_used"));
+    const before = await stored();
+    const wrong: string[] = [];
+    let asked = 0;
+    for (const [name, headers] of Object.entries(callers))
+      for (const route of called()) {
+        const { method, url } = route;
+        const key = `${method} ${url}`;
+        if (isOpen(url) || leastRole("cli", route) === "other" || ofPerson.test(key)) continue;
+        if (isPage(route) && !("cookie" in headers)) continue;
+        // What belongs to a person, to a team or to no zone yet.
+        if (
+          /teams|archives$|^POST \/schedules\/new$|\/access-tokens|\/cli\/login$|\/invitations/.test(
+            key,
+          )
+        )
+          continue;
+        const answer = await send(space, route, headers);
+        asked += 1;
+        const mayList = method === "GET" && !url.includes(":") && isOfZones(key);
+        const isRight = mayList
+          ? answer.status === 200
+          : isOfZones(key)
+            ? answer.status === 404
+            : answer.status === 403 || (ofSpace.test(key) && answer.status === 404);
+        if (!isRight || answer.text.includes(space.mark))
+          wrong.push(`${name}: ${key}: ${answer.status} ${answer.text.slice(0, 300)}`);
+      }
+    process.stdout.write(`${asked} requests, ${wrong.length} wrong\n`);
+    expect(wrong).toEqual([]);
+    expect(await stored()).toEqual(before);
+    for (const [name, headers] of Object.entries(callers)) {
+      const calls = callsOf(plane, headers);
+      const { zones } = await calls.call("listZones");
+      expect([name, zones.map((zone) => [zone.id, zone.specs.map(({ id }) => id)])]).toEqual([
+        name,
+        [[own.id, [spec]]],
+      ]);
+      const { configurations } = await calls.call("listConfigurations");
+      expect([name, configurations.map(({ id }) => id)]).toEqual([name, [spec]]);
+      expect([name, (await calls.call("listJobs")).jobs]).toEqual([name, []]);
+      expect([name, (await calls.call("listSchedules")).schedules]).toEqual([name, []]);
+    }
+  });
+});
+
+it("the overview and the search show of a space what is in the zones", async () => {
+  const space = await makeSpace(plane);
+  const [zone = "", other = ""] = space.zones;
+  const words = { failed: "f", warned: "w", drifted: "d", ends: "e", locked: "l" };
+  const names: Record<string, string> = {};
+  for (const [word, mark] of Object.entries(words))
+    for (const [place, id] of [
+      ["in", zone],
+      ["out", other],
+    ] as const) {
+      const name = `${mark}-${place}-${space.slug}`;
+      const spec = await addSpec(plane.context.store, { id: space.id, zone: id });
+      await setRows(plane, "specs", { name }, { id: spec });
+      names[`${word} ${place}`] = name;
+      const job = await addJob(
+        plane.context.store,
+        { id: space.id, zone: id },
+        {
+          spec_id: spec,
+          status: "FAILED",
+          ended_at: 2,
+          released_at: 2,
+        },
+      );
+      const columns = {
+        failed: { failed_job_id: job.id, status: "FAILED" as const },
+        warned: { failed_checks: 1, status: "DEPLOYED" as const },
+        drifted: { drift_status: "drifted" as const, drift_since: 1, drift_resources: 1 },
+        ends: {},
+        locked: {},
+      }[word as keyof typeof words];
+      if (Object.keys(columns).length > 0) await setRows(plane, "specs", columns, { id: spec });
+      if (word === "ends")
+        await space.client.call("updateConfiguration", {
+          params: { name: spec },
+          body: { expires_at: new Date(Date.now() + 3_600_000).toISOString() },
+        });
+      if (word === "locked")
+        await addRows(plane.context.store, "state_locks", {
+          spec_id: spec,
+          lock_id: spec,
+          job_id: job.id,
+          info: "{}",
+          created_at: 1,
+        });
+    }
+  const { session } = await newMember(space, { role: null, zones: { [zone]: "viewer" } });
+  const admin = await newMember(space, "admin");
+  const read = async (headers: Headers, path: string) =>
+    (await ask(plane, "GET", path, { headers })).text;
+  const shown = (text: string) =>
+    Object.keys(names)
+      .filter((name) => text.includes(names[name]!))
+      .toSorted();
+  const all = Object.keys(names).toSorted();
+  const inside = all.filter((name) => name.endsWith(" in"));
+  for (const path of ["/", `/search?q=${space.slug}`, `/zones/${zone}`]) {
+    expect([path, shown(await read(session, path))]).toEqual([path, inside]);
+    if (!path.startsWith("/zones"))
+      expect([path, shown(await read(admin.session, path))]).toEqual([path, all]);
+  }
+});
+
+it("a role in a zone raises the role in the whole space, there and nowhere else", async () => {
+  const wrong: string[] = [];
+  for (const role of roles.slice(1)) {
+    const space = await makeSpace(plane);
+    const { cli } = await newMember(space, { ...inAll(space, role), role: "viewer" });
+    const rule = (kind: Kind, route: ServedRoute): Rule => {
+      const key = `${route.method} ${route.url}`;
+      const least = leastRole(kind, route);
+      if (least === "other" || least === "viewer" || isOfZones(key)) return least;
+      return "person";
+    };
+    const some = called().filter((route) => !isPage(route));
+    wrong.push(...(await check(space, "cli", role, cli, some, rule)));
+  }
+  const space = await makeSpace(plane);
+  const own = await space.client.call("createZone", { body: { name: "own" } });
+  const zones = { [own.id]: "admin" as const };
+  const { cli } = await newMember(space, { role: "viewer", zones });
+  // An archive belongs to no zone yet: who may plan in one uploads it.
+  const some = called().filter((route) => !isPage(route) && !route.url.endsWith("/archives"));
+  wrong.push(...(await check(space, "cli", "viewer", cli, some)));
+  expect(cli[teamHeader]).toBe(space.slug);
+  report(wrong);
+});
+
+it("a role in a zone is not one for workers, identities and other zones", async () => {
+  const space = await makeSpace(plane);
+  const [zone = "", other = ""] = space.zones;
+  const { cli } = await newMember(space, { role: null, zones: { [zone]: "admin" } });
+  const calls = callsOf(plane, cli);
+  const worker = space.pathOf("GET", "/api/cli/workers/:id").split("/").at(-1)!;
+  const identity = space.pathOf("GET", "/api/cli/cloud-identities/:id").split("/").at(-1)!;
+  const [spec, params] = [space.spec, { name: space.spec }];
+  const teardown = { job_type: "DESTROY_WORKER", assigned_worker_id: worker } as const;
+  expect(await calls.refusal("createJob", { body: teardown })).toBe("403 permission_denied");
+  const update = (body: object) => calls.refusal("updateConfiguration", { params, body });
+  expect(await update({ zone_id: other })).toBe("404 not_found");
+  expect(await update({ cloud_identity_id: identity })).toBe("403 permission_denied");
+  const schedule = space.pathOf("GET", "/api/cli/schedules/:id").split("/").at(-1)!;
+  const move = { params: { id: schedule }, body: { zone_id: other } };
+  expect(await calls.refusal("updateSchedule", move)).toBe("404 not_found");
+  const planned = { name: "x", kind: "plan", cron: "0 0 1 1 *", timezone: "UTC" } as const;
+  expect(await calls.refusal("createSchedule", { body: { ...planned, zone_id: other } })).toBe(
+    "404 not_found",
+  );
+  const leave = { params: { id: zone }, body: { team: null } };
+  expect(await calls.refusal("updateZone", leave)).toBe("403 permission_denied");
+  // What a configuration there uses already may be used again.
+  await space.client.call("updateConfiguration", { params, body: { cloud_identity_id: identity } });
+  const source = { type: "inline", files: { "main.tf": "" } } as const;
+  const body = { name: "second", zone_id: zone, cloud_identity_id: identity, source };
+  expect((await calls.call("createConfiguration", { body })).cloud_identity_id).toBe(identity);
+  // A token has at most the roles of its creator, and narrows them.
+  const token = { name: "t", role: "viewer" } as const;
+  expect(await calls.refusal("createAccessToken", { body: token })).toBe("403 permission_denied");
+  const made = await calls.call("createAccessToken", {
+    body: { name: "t", zones: { [zone]: "deployer" }, configurations: [spec] },
+  });
+  const narrow = callsOf(plane, bearer(made.access_token));
+  expect((await narrow.call("listConfigurations")).configurations.map(({ id }) => id)).toEqual([
+    spec,
+  ]);
+  const plan = { body: { job_type: "PLAN", configuration_id: spec } } as const;
+  await narrow.call("createJob", plan);
+  const admin = { zones: { [zone]: "viewer" } } as const;
+  const members = await space.client.call("listMembers", { params: { slug: space.slug } });
+  const member = members.members.find(({ zones }) => zones[zone] === "admin")!;
+  await space.client.call("updateMember", {
+    params: { slug: space.slug, user_id: member.user_id },
+    body: admin,
+  });
+  expect(await narrow.refusal("createJob", plan)).toBe("403 permission_denied");
+  await space.client.call("updateConfiguration", { params, body: { zone_id: other } });
+  expect(await narrow.refusal("createJob", plan)).toBe("404 not_found");
+});
