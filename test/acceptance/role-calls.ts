@@ -20,7 +20,7 @@ export type Rule = Role | "person" | "other";
  * What is allowed, but refused for another reason in this space: the status that shows that the
  * permission was there.
  */
-export const otherwise: Record<string, number> = {
+const otherwise: Record<string, number> = {
   // There is no approval rule, the caller is no access token, and no account is connected.
   "POST /api/jobs/:id/approvals": 409,
   "GET /api/cli/access-tokens/current": 404,

@@ -98,7 +98,7 @@ const invitedOf = ({ invited_role, invited_zones }: Given): StoredRoles => ({
 });
 
 /** What the sources give together; undefined without any. */
-export const accessOf = (given: Given): Access | undefined =>
+const accessOf = (given: Given): Access | undefined =>
   higherAccess([
     ...(given.invited_role === null
       ? []
