@@ -26,6 +26,8 @@ export interface Overview extends Inbox {
   readonly driftedCount: number;
   readonly running: readonly RunningJob[];
   readonly fleet: Fleet;
+  /** False for a reader with roles in zones only. */
+  readonly seesWorkers: boolean;
   /** Whether the reader may add a worker, and create zones and configurations. */
   readonly mayAdd: boolean;
   readonly mayConfigure: boolean;
@@ -38,7 +40,7 @@ export const countLimit = 1000;
 export const jobsShown = 20;
 
 export const overviewPage = (overview: Overview): Html => {
-  const { workers, running, queued, fleet, now } = overview;
+  const { workers, seesWorkers, running, queued, fleet, now } = overview;
   const items = itemsOf(overview, now);
   const isNew = fleet.tiles.length + workers.length + running.length + queued.length === 0;
   return html`<h1>Overview</h1>
@@ -46,7 +48,7 @@ export const overviewPage = (overview: Overview): Html => {
       ${isNew ? null : sentence(overview, items.length)} ${inboxView(overview, items, now)}
       ${isNew ? firstVisit(overview) : null} ${running.length === 0 ? null : runningView(overview)}
       ${queued.length === 0 ? null : waitingView(overview)}
-      ${workers.length === 0 && !isNew ? noWorker(overview) : null}
+      ${workers.length === 0 && seesWorkers && !isNew ? noWorker(overview) : null}
       ${fleet.tiles.length === 0 && !isNew ? noConfiguration(overview) : fleetView(fleet, now)}
     </div>`;
 };
@@ -56,24 +58,36 @@ const some = (number: number): string =>
 
 /** `2 things need you: 1 job is running, none is waiting, 3 of 4 workers are online.` */
 function sentence(overview: Overview, items: number): Html {
-  const { workers, runningCount: running, queuedCount: queued, driftedCount: drifted } = overview;
+  const { workers, seesWorkers, runningCount: running, queuedCount: queued } = overview;
+  const { driftedCount: drifted } = overview;
   const online = workers.filter(({ status }) => status === "ONLINE").length;
   const draining = workers.filter(({ status }) => status === "DRAINING").length;
   const isCalm = items === 0;
   const jobs =
     running === 0 ? "no job is running" : `${some(running)} ${are(running, "job")} running`;
   const others = queued === 0 ? "none is waiting" : `${some(queued)} ${are(queued)} waiting`;
-  const machines =
-    online === workers.length
-      ? `${online} ${are(online, "worker")} online`
-      : `${online} of ${count(workers.length, "worker")} ${are(online)} online`;
+  const machines = !seesWorkers
+    ? []
+    : online === workers.length
+      ? [`${online} ${are(online, "worker")} online`]
+      : [`${online} of ${count(workers.length, "worker")} ${are(online)} online`];
   return html`<p class="state ${isCalm ? "calm" : ""}">
     ${icon(isCalm ? "circle-check" : "user-check")}
     <span
       ><strong
         >${isCalm ? "Nothing needs you" : `${count(items, "thing")} ${items === 1 ? "needs" : "need"} you`}</strong
-      >: ${jobs}, ${others},
-      ${machines}${draining > 0 ? `, ${draining} draining` : ""}${drifted > 0 ? `, ${some(drifted)} ${drifted === 1 ? "configuration has" : "configurations have"} drifted` : ""}.</span
+      >:
+      ${[
+        jobs,
+        others,
+        ...machines,
+        ...(draining > 0 ? [`${draining} draining`] : []),
+        ...(drifted > 0
+          ? [
+              `${some(drifted)} ${drifted === 1 ? "configuration has" : "configurations have"} drifted`,
+            ]
+          : []),
+      ].join(", ")}.</span
     >
   </p>`;
 }

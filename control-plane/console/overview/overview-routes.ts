@@ -107,6 +107,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
           stripRuns,
         ),
       },
+      seesWorkers: seesWholeSpace(caller),
       mayAdd: seesWholeSpace(caller) && mayDo(caller, "administer"),
       mayConfigure: mayDo(caller, "configure"),
       now: time(context.now()),

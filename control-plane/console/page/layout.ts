@@ -1,6 +1,7 @@
 import { asset, script } from "../assets.ts";
 import type { FastifyReply } from "fastify";
 import { answerUnread } from "../../http/unread-body.ts";
+import { seesWholeSpace } from "../../services/teams/spaces.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { html, type Html } from "./html.ts";
 import { icon } from "./icons.ts";
@@ -39,6 +40,9 @@ const entries = [
   ["/audit", "Audit", "scroll-text"],
   ["/settings", "Settings", "settings"],
 ] as const;
+
+/** Those of which someone with roles in zones only sees a part. */
+const ofZones: ReadonlySet<string> = new Set(["/", "/zones", "/jobs", "/schedules", "/settings"]);
 
 /** The policy allows scripts of this server only, no inline ones, no frames, no other source. */
 export function sendPage(reply: FastifyReply, page: Page, status = page.status ?? 200): void {
@@ -147,12 +151,14 @@ const menu = (
         />
       </form>
       <nav aria-label="Pages">
-        ${entries.map(
-          ([path, name, picture]) =>
-            html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}
-              >${icon(picture)}${name}${path === "/" ? waitingNumber(waiting) : null}</a
-            >`,
-        )}
+        ${entries
+          .filter(([path]) => caller === null || seesWholeSpace(caller) || ofZones.has(path))
+          .map(
+            ([path, name, picture]) =>
+              html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}
+                >${icon(picture)}${name}${path === "/" ? waitingNumber(waiting) : null}</a
+              >`,
+          )}
       </nav>
       ${account(email)}
     </div>`;

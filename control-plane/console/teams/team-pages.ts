@@ -131,19 +131,21 @@ const roleForm = (path: string, member: Member, zones: readonly ZoneName[]): Htm
     ${
       zones.length === 0
         ? null
-        : ask(
-            "Role in a zone…",
-            html`<form method="post" action="${action}/zones" class="inline">
-              <select name="zone" aria-label="Zone in which ${email} gets another role">
-                ${zones.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
-              </select>
-              <select name="role" aria-label="Role of ${email} in that zone">
-                ${roles.map((one) => html`<option value="${one}">${one}</option>`)}
-                <option value="">no other role</option>
-              </select>
-              <button class="quiet">Set</button>
-            </form>`,
-          )
+        : html`<div class="zone-role">
+            ${ask(
+              "Role in a zone…",
+              html`<form method="post" action="${action}/zones" class="inline">
+                <select name="zone" aria-label="Zone in which ${email} gets another role">
+                  ${zones.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
+                </select>
+                <select name="role" aria-label="Role of ${email} in that zone">
+                  ${roles.map((one) => html`<option value="${one}">${one}</option>`)}
+                  <option value="">no other role</option>
+                </select>
+                <button class="quiet">Set</button>
+              </form>`,
+            )}
+          </div>`
     }`;
 };
 

@@ -1,12 +1,17 @@
 /** Configurations that need a person: failed, with failed checks, or with a state left locked. */
 import type { Configuration } from "../../../protocol/configurations.ts";
-import { countDrifted, findDriftedOf, listDrifted } from "../../store/configurations/drift.ts";
+import {
+  countDrifted,
+  findDriftedOf,
+  listDrifted,
+  listSpecIdsByDrift,
+} from "../../store/configurations/drift.ts";
 import { listFailedSpecs, listWarnedSpecs } from "../../store/configurations/summaries.ts";
 import { findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findLeftLocks } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { onlySeen } from "../teams/spaces.ts";
+import { onlySeen, seesWholeSpace } from "../teams/spaces.ts";
 import { time } from "../../domain/moments.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 
@@ -82,9 +87,12 @@ export async function listDriftedConfigurations(
 
 export async function countDriftedConfigurations(
   { store: { read } }: Context,
-  { space_id: owner }: UserCaller,
+  caller: UserCaller,
   limit: number,
 ): Promise<number> {
+  const { space_id: owner } = caller;
+  if (!seesWholeSpace(caller))
+    return (await listSpecIdsByDrift(read, owner, "drifted", undefined, limit)).length;
   return (await read.first(countDrifted, { owner, limit }))?.count ?? 0;
 }
 
