@@ -273,3 +273,46 @@ it("a role in a zone is not one for workers, identities and other zones", async 
   await space.client.call("updateConfiguration", { params, body: { zone_id: other } });
   expect(await narrow.refusal("createJob", plan)).toBe("404 not_found");
 });
+
+it("a role follows the configuration into another zone, and gives nothing over it in the one before", async () => {
+  const space = await makeSpace(plane);
+  const [from = "", to = ""] = space.zones;
+  const { client, spec } = space;
+  const params = { name: spec };
+  const [left, both] = await Promise.all(
+    [{ [from]: "deployer" } as const, { [from]: "deployer", [to]: "admin" } as const].map(
+      async (zones) => callsOf(plane, (await newMember(space, { role: null, zones })).cli),
+    ),
+  );
+  const failed = await client.call("listJobs", {
+    query: { configuration: spec, status: "FAILED" },
+  });
+  const job = { params: failed.jobs[0]! };
+  // Who has more rights over there must be an admin here.
+  const move = { params, body: { zone_id: to } };
+  expect(await both!.refusal("updateConfiguration", move)).toBe("403 permission_denied");
+  expect((await left!.call("getJob", job)).configuration_id).toBe(spec);
+  await client.call("updateConfiguration", move);
+  expect(await left!.refusal("getJob", job)).toBe("404 not_found");
+  expect(await left!.refusal("retryJob", job)).toBe("404 not_found");
+  expect((await left!.call("listJobs", { query: {} })).jobs.map(({ id }) => id)).not.toContain(
+    job.params.id,
+  );
+  expect((await both!.call("getJob", job)).configuration_id).toBe(spec);
+  // Without a role in the whole space, an identity of another zone cannot be taken along.
+  const identity = space.pathOf("GET", "/api/cli/cloud-identities/:id").split("/").at(-1)!;
+  await client.call("updateConfiguration", { params, body: { cloud_identity_id: identity } });
+  const source = { type: "inline", files: { "main.tf": "" } } as const;
+  const body = { name: "taken", zone_id: from, cloud_identity_id: identity, source };
+  expect(await both!.refusal("createConfiguration", { body })).toBe("403 permission_denied");
+  // A token for one configuration uses what that uses, not what others in its zone do.
+  const other = await client.call("createConfiguration", {
+    body: { name: "other", zone_id: to, source },
+  });
+  const { access_token } = await client.call("createAccessToken", {
+    body: { name: "one", role: "deployer", configurations: [other.id] },
+  });
+  const narrow = callsOf(plane, bearer(access_token));
+  const use = { params: { name: other.id }, body: { cloud_identity_id: identity } };
+  expect(await narrow.refusal("updateConfiguration", use)).toBe("403 permission_denied");
+});

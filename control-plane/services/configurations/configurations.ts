@@ -58,7 +58,9 @@ export async function createConfiguration(
 ): Promise<Configuration> {
   const { space_id: owner } = user;
   const id = uuid();
-  const followed = follow ? await findFollowed(context, user, follow, given.source) : undefined;
+  const followed = follow
+    ? await findFollowed(context, user, follow, given.source, { zone: given.zone_id })
+    : undefined;
   const input = followed ? { ...given, source: onBranch(given.source, followed) } : given;
   const at = context.now();
   const sealed = sealedText(seal(definitionOf(input), context.box("variables"), id));
@@ -95,7 +97,8 @@ export async function createConfiguration(
       const spec = written(writing);
       await checkCount(context, tx, owner, "configurations");
       await checkReferences(tx, owner, input);
-      if (input.cloud_identity_id) await checkUse(tx, user, { identity: input.cloud_identity_id });
+      const { zone_id: zone, cloud_identity_id: identity } = input;
+      if (identity) await checkUse(tx, user, { identity }, { zone });
       await refuseIdAsName(tx, owner, spec.name);
       await checkNames(tx, spec);
       await insertSpec(tx, spec);

@@ -2,7 +2,7 @@ import type { Configuration, UpdateConfiguration } from "../../../protocol/confi
 import { approvalWords } from "../../../protocol/words.ts";
 import { approvalColumns, approvalRule, differs } from "../../domain/approvals.ts";
 import { notFound } from "../../domain/refusal.ts";
-import { checkPermission } from "../../domain/roles.ts";
+import { checkPermission, includesRole } from "../../domain/roles.ts";
 import {
   markSecrets,
   seal,
@@ -69,13 +69,20 @@ export async function updateConfiguration(
 ): Promise<Configuration> {
   const { space_id: owner } = user;
   const { read } = context.store;
-  const { id, definition } = await findNamed(read, owner, name);
+  const { id, definition, zone_id } = await findNamed(read, owner, name);
   const { bytes = 0 } = (await read.first(findSpecBriefly, { id, owner })) ?? {};
   const { source, follow } = typeof asked === "function" ? {} : asked;
   const known = source ?? shortOf<Definition>(definition).source;
   const followed =
     follow && known
-      ? await findFollowed(context, user, follow, known, await read.first(findFollow, { spec: id }))
+      ? await findFollowed(
+          context,
+          user,
+          follow,
+          known,
+          { zone: zone_id, by: id },
+          await read.first(findFollow, { spec: id }),
+        )
       : undefined;
   const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked, followed);
   const update = async () => {
@@ -172,10 +179,16 @@ async function save(
   if (hasOtherRule) checkPermission(user, "administer");
   await checkReferences(tx, owner, { ...after, source: definition.source });
   const { zone_id, cloud_identity_id: identity } = after;
-  if (zone_id !== before.zone_id)
-    await checkedIn(context.store, user, { kind: "zones", id: zone_id }, "configure");
+  const target = { kind: "configurations", id };
+  // Once more: the configuration may have got into another zone since the guard has judged.
+  const { role } = await checkedIn(context.store, user, target, "configure");
+  if (zone_id !== before.zone_id) {
+    const there = await checkedIn(context.store, user, { kind: "zones", id: zone_id }, "configure");
+    // Else who may only deploy here could delete it there, or remove its approval rule.
+    if (!includesRole(role, there.role)) checkPermission({ ...user, role }, "administer");
+  }
   if (identity !== null && (identity !== before.cloud_identity_id || zone_id !== before.zone_id))
-    await checkUse(tx, user, { identity });
+    await checkUse(tx, user, { identity }, { zone: zone_id, by: id });
   await checkNames(tx, after);
   if (after.zone_id !== before.zone_id) await refuseMoving(tx, before.zone_id);
   await saveSpec(tx, after);

@@ -8,7 +8,7 @@ import { checkPermission } from "../../domain/roles.ts";
 import type { FollowRow } from "../../store/connections/follows.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { checkUse } from "../teams/zone-roles.ts";
+import { checkUse, type Use } from "../teams/zone-roles.ts";
 import { checkStatusName, findRow } from "./connections.ts";
 import { ask, refusing, registerWebhook, webhookHelp } from "./hosts.ts";
 
@@ -27,13 +27,14 @@ export async function findFollowed(
   user: UserCaller,
   follow: WriteFollow,
   source: Source,
+  use: Use,
   before?: FollowRow,
 ): Promise<Followed> {
   if (isPrivileged(follow)) checkPermission(user, "administer");
   if (source.type !== "git") throw invalid("body.follow", "needs a source of type git");
   const row = await findRow(context.store.read, user, follow.connection_id);
   if (before?.connection_id !== row.id)
-    await checkUse(context.store.read, user, { connection: row.id });
+    await checkUse(context.store.read, user, { connection: row.id }, use);
   const { url } = source;
   const full_name = repositoryIn(url, row.base_url);
   if (full_name === undefined)

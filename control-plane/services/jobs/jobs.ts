@@ -22,7 +22,7 @@ import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import { changeJob, writeJobs } from "../job-changes/changes.ts";
-import { zonesWith } from "../teams/spaces.ts";
+import { checkedIn, zonesWith } from "../teams/spaces.ts";
 import { checkJobPermission } from "../job-changes/own-source.ts";
 import { addOne, type Retry } from "./create.ts";
 import { creatorOf, type JobOrigin } from "./creator.ts";
@@ -43,7 +43,11 @@ export async function createJob(
   retry?: Retry,
   origin?: JobOrigin,
 ): Promise<Job> {
-  checkPermission(user, permissionForJob(input.job_type, input.source !== undefined));
+  const permission = permissionForJob(input.job_type, input.source !== undefined);
+  checkPermission(user, permission);
+  // A retry and a page name an older job, whose configuration may be in another zone now.
+  const named = { kind: "configurations", id: input.configuration_id ?? "" };
+  if (named.id !== "") await checkedIn(context.store, user, named, permission);
   const id = uuid();
   await addOne(context, { id, by: creatorOf(user), input, retry, origin });
   return viewJob(context, id);

@@ -2,6 +2,7 @@
 import { ticking } from "../../../common/every.ts";
 import { minute } from "../../../common/units.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
+import { zonesText } from "../../domain/roles.ts";
 import { acceptsToken } from "../../domain/worker.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
 import { asSystem } from "../../store/spaces.ts";
@@ -46,7 +47,7 @@ export function watchRevocations(context: Context): Revocations {
   return {
     watch: (caller, cut) => {
       const key = isUser(caller)
-        ? `${caller.login_id} ${caller.space_id}`
+        ? `${caller.login_id} ${caller.space_id} ${accessOf(caller)}`
         : `${caller.id} ${caller.presented_hash}`;
       const entry = watched.get(key) ?? {
         caller,
@@ -70,6 +71,12 @@ export function watchRevocations(context: Context): Revocations {
       for (const end of unlisten) end();
     },
   };
+}
+
+/** A caller that was admitted with another access is watched by itself. */
+function accessOf({ spaces, space_id }: UserCaller): string {
+  const own = spaces.find((space) => space.space_id === space_id);
+  return own ? `${own.role} ${zonesText(own.zones)} ${own.configurations?.join() ?? ""}` : "";
 }
 
 const isUser = (caller: Caller): caller is UserCaller => "login_id" in caller;

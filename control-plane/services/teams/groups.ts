@@ -45,10 +45,8 @@ export async function replaceTeamGroups(
     writeJobs(context, async (tx, afterCommit) => {
       const before = await tx.all(listRows, { space });
       const after = rowsOf(context.providers, space, groups, before, now);
-      for (const row of after) {
-        await checkTeamsOfGroup(tx, row);
-        await checkZones(tx, space, storedAccess(row));
-      }
+      for (const row of after) await checkTeamsOfGroup(tx, row);
+      await checkZones(tx, space, ...after.map(storedAccess));
       const { name = null } = (await tx.first(findTeam, { id: space })) ?? {};
       const details = changesOf(before, after);
       const entry = { action: "team.set_groups", id: space, name, details } as const;

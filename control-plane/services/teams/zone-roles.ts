@@ -1,7 +1,7 @@
 /** Roles in zones, as members, invitations and access tokens get them. */
 import type { Role, ZoneRoles } from "../../../protocol/roles.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import type { Access } from "../../domain/roles.ts";
+import { wholeAccess, type Access } from "../../domain/roles.ts";
 import type { Queries } from "../../store/db.ts";
 import { isUsedIn, type SpaceThing } from "../../store/teams/zone-roles.ts";
 import { findZone } from "../../store/zones/zones.ts";
@@ -22,26 +22,37 @@ export function givenAccess(
 export async function checkZones(
   queries: Queries,
   owner: string,
-  { zones }: Access,
+  ...given: readonly Access[]
 ): Promise<void> {
-  for (const id of zones.keys())
+  for (const id of new Set(given.flatMap(({ zones }) => [...zones.keys()])))
     if (!(await queries.first(findZone, { id, owner }))) throw notFound(`zone ${id}`);
 }
 
+/** Where something is to be used. */
+export interface Use {
+  readonly zone: string;
+  /** The configuration that is to use it; its own use does not count. */
+  readonly by?: string;
+}
+
 /**
- * Throws 403 if a caller who may configure in some zones only would use there what belongs to the
- * whole space and none of these zones uses yet, such as the cloud identity of another zone.
+ * Throws 403 if a caller who may configure in some zones only would use in a zone what belongs to the
+ * whole space and no other configuration there uses yet, such as the cloud identity of another zone.
+ * An access token for some configurations may use what these use.
  */
 export async function checkUse(
   queries: Queries,
   user: UserCaller,
   thing: SpaceThing,
+  { zone, by = "" }: Use,
 ): Promise<void> {
-  const zones = zonesWith(user, "configure");
-  if (zones === undefined || (await isUsedIn(queries, thing, zones))) return;
+  if (zonesWith(user, "configure") === undefined) return;
+  const { configurations } =
+    user.spaces.find(({ space_id }) => space_id === user.space_id) ?? wholeAccess("none");
+  if (await isUsedIn(queries, thing, { zone, by, configurations })) return;
   const what = "identity" in thing ? "cloud identity" : "connection";
   throw new RefusalError(
     "permission_denied",
-    `You may configure in some zones only, and no configuration there uses this ${what} yet. Someone with the role deployer in the whole team must be the first to use it there.`,
+    `You may configure in some zones only, and no other configuration of this zone that you see uses this ${what}. Someone with the role deployer in the whole team must be the first to use it there.`,
   );
 }

@@ -20,13 +20,15 @@ export const isAuthor = (job: string, user: unknown): RawBuilder<unknown> => sql
     select planned.creator_id from jobs as planned where planned.id = ${sql.ref(`${job}.plan_job_id`)})), false)
   or exists (select 1 from ${authorsAtHost(sql.ref(`${job}.id`))} and accounts.user_id = ${user}))`;
 
-/** Whether the roles of a row, such as one of `memberships`, permit to approve in a zone. */
-export const mayApprove = (whom: string, zone: string): RawBuilder<unknown> => {
+/** Whether the roles of a row, such as one of `memberships`, permit to approve a job. */
+export const mayApprove = (whom: string, job: string): RawBuilder<unknown> => {
+  // Where the configuration is now.
+  const zone = sql`(select place.zone_id from specs as place where place.id = ${sql.ref(`${job}.spec_id`)})`;
   const roles = rolesWith("approve");
   // The form of `zonesText`.
   const inZone = roles.map(
     (role) =>
-      sql`instr(${sql.ref(`${whom}.zones`)}, '"' || coalesce(${sql.ref(zone)}, '') || ${sql.lit(`":"${role}"`)}) > 0`,
+      sql`instr(${sql.ref(`${whom}.zones`)}, '"' || coalesce(${zone}, '') || ${sql.lit(`":"${role}"`)}) > 0`,
   );
   return sql`(${sql.ref(`${whom}.role`)} in (${sql.join(roles.map((name) => sql.lit(name)))})
     or ${sql.join(inZone, sql` or `)})`;
@@ -61,7 +63,7 @@ const counts = (
       select 1 from job_approvals as own where own.job_id = ${sql.ref(`${job}.id`)} and own.user_id = vote.user_id))
     and (vote.user_id = ${sql.ref(`${job}.owner_id`)} or exists (
       select 1 from memberships where memberships.space_id = ${sql.ref(`${job}.owner_id`)}
-        and memberships.user_id = vote.user_id and ${mayApprove("memberships", `${job}.zone_id`)}))
+        and memberships.user_id = vote.user_id and ${mayApprove("memberships", job)}))
     and ${passesAuthorRule(job, sql`vote.user_id`)})`;
 
 /** The addresses of the people whose approvals of a job count. */
@@ -206,7 +208,7 @@ export const findApprovers = statement<
       union all select id as user_id, 'admin' as role, '{}' as zones from users where id = ${owner}) as whom
     join users on users.id = whom.user_id
     cross join jobs as gated
-    where gated.id = ${job} and ${mayApprove("whom", "gated.zone_id")} and ${lacksVoteOf(sql`whom.user_id`, "gated")}
+    where gated.id = ${job} and ${mayApprove("whom", "gated")} and ${lacksVoteOf(sql`whom.user_id`, "gated")}
     order by users.email limit ${limit}`;
   return { compile: () => query.compile(db) };
 });

@@ -21,7 +21,7 @@ const searchedWaiting = 1000;
 
 /** Whether a person may approve the deployment `gated` in a space of `searched`, and has not. */
 const isFor = (user: unknown): RawBuilder<unknown> =>
-  sql`(${mayApprove("searched", "gated.zone_id")} and ${waitsForVoteOf(user, "gated")})`;
+  sql`(${mayApprove("searched", "gated")} and ${waitsForVoteOf(user, "gated")})`;
 
 const waiting = (select: (user: unknown) => RawBuilder<unknown>) =>
   statement<{ user: string; limit: number }, WaitingRow>((db, { user, limit }) => {

@@ -94,7 +94,17 @@ const changeOfJob = sql<string | null>`(
   from job_changes where job_changes.job_id = jobs.id)`;
 
 /** A page of an owner's jobs without their snapshots, newest first. */
-export function listJobSummaries(queries: Queries, filter: JobFilter): Promise<JobSummaryRow[]> {
+export async function listJobSummaries(
+  queries: Queries,
+  filter: JobFilter,
+): Promise<JobSummaryRow[]> {
+  // Most of the history may be in other zones, so only a part of it is searched.
+  return isLimited(filter.owner)
+    ? [...(await findJobPage(queries, filter)).jobs]
+    : summaries(queries, filter);
+}
+
+function summaries(queries: Queries, filter: JobFilter): Promise<JobSummaryRow[]> {
   return jobsOf(queries, filter)
     .select(summaryColumns)
     .select([
@@ -115,7 +125,7 @@ export interface JobPage<T> {
 }
 
 export const findJobPage = (queries: Queries, filter: JobFilter): Promise<JobPage<JobSummaryRow>> =>
-  findPage(queries, filter, listJobSummaries);
+  findPage(queries, filter, summaries);
 
 export const findJobIds = (
   queries: Queries,
@@ -136,7 +146,7 @@ async function findPage<T extends { readonly id: string }>(
 }
 
 export async function isCreator(queries: Queries, owner: string, name: string): Promise<boolean> {
-  return (await listJobIds(queries, { owner, createdBy: name, limit: 1 })).length > 0;
+  return (await findJobIds(queries, { owner, createdBy: name, limit: 1 })).jobs.length > 0;
 }
 
 /** How many jobs of an owner have a status that is not an end; counts no further than `limit`. */
@@ -174,14 +184,20 @@ function jobsOf(queries: Queries, filter: JobFilter) {
       );
   if (filter.approvable)
     query = query.where(
-      sql<boolean>`jobs.zone_id in (select value from json_each(${JSON.stringify(filter.approvable)}))`,
+      ofSpec(
+        sql`specs.zone_id in (select value from json_each(${JSON.stringify(filter.approvable)}))`,
+      ),
     );
   if (isLimited(filter.owner))
-    query = query.where(isSeen(filter.owner, "jobs.zone_id", "jobs.spec_id"));
+    query = query.where(ofSpec(isSeen(filter.owner, "specs.zone_id", "specs.id")));
   if (isLeft("name")) query = query.where(contains(nameOfJob, name!));
   if (isLeft("creator")) query = query.where(contains(sql`created_by`, creator!));
   return query.limit(limit);
 }
+
+/** A job is seen with its configuration, wherever that was when the job was created. */
+const ofSpec = (condition: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
+  select 1 from specs where specs.id = jobs.spec_id and specs.deleted_owner_id is null and ${condition})`;
 
 /** The range of an index in which a filter's jobs are, newest first. */
 function rangeOf({ sql: db }: Queries, filter: JobFilter) {

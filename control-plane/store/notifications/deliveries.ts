@@ -260,15 +260,18 @@ export const findSurroundings = statement<
   return { compile: () => query.compile(db) };
 });
 
-/** The verified addresses of the people of a space: the user whose it is, or the members of a team. */
+/**
+ * The verified addresses of the people of a space: the user whose it is, or the members of a team who
+ * have a role in all of it.
+ */
 export const listAddresses = statement<{ owner: string }, { email: string; role: string }>(
   (db, { owner }) => {
     const query = sql`select lower(known.email) as email, whom.role from (
-        select user_id, role from memberships where space_id = ${owner}
+        select user_id, role from memberships where space_id = ${owner} and role <> 'none'
         union all select id as user_id, 'admin' as role from users where id = ${owner}) as whom
       cross join users as known where known.id = whom.user_id and known.blocked_at is null
       union select lower(accounts.email) as email, whom.role from (
-        select user_id, role from memberships where space_id = ${owner}
+        select user_id, role from memberships where space_id = ${owner} and role <> 'none'
         union all select id as user_id, 'admin' as role from users where id = ${owner}) as whom
       cross join users as known cross join accounts
       where known.id = whom.user_id and known.blocked_at is null and accounts.user_id = whom.user_id`;

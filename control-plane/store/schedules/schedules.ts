@@ -61,7 +61,7 @@ export function listSchedules(
   if (isLimited(owner))
     query = query.where((where) =>
       where.or([
-        isSeen(owner, "schedules.zone_id"),
+        isSeen(owner, "schedules.zone_id", "schedules.spec_id"),
         where.exists(
           where
             .selectFrom("specs")

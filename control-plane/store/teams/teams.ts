@@ -113,7 +113,7 @@ export interface FoundPlace {
 
 const findPlace = (table: OwnedTable): Statement<{ id: string }, FoundPlace> =>
   statement((db, { id }) => {
-    const zone = { zones: sql`id`, specs: sql`zone_id`, jobs: sql`zone_id`, schedules: ofSchedule };
+    const zone = { zones: sql`id`, specs: sql`zone_id`, jobs: ofJob, schedules: ofSchedule };
     const spec = { specs: sql`id`, jobs: sql`spec_id`, schedules: sql`spec_id` };
     const column = (of: Partial<Record<OwnedTable, RawBuilder<unknown>>>) =>
       sql<string | null>`${of[table] ?? sql`null`}`;
@@ -123,6 +123,8 @@ const findPlace = (table: OwnedTable): Statement<{ id: string }, FoundPlace> =>
       .where("id", "=", id);
   });
 
+/** Where the configuration is now; null: it was deleted. */
+const ofJob = sql`(select specs.zone_id from specs where specs.id = jobs.spec_id and specs.deleted_owner_id is null)`;
 const ofSchedule = sql`coalesce(schedules.zone_id, (select specs.zone_id from specs where specs.id = schedules.spec_id))`;
 
 /** Where a row is that a request names. */

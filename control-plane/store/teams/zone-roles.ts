@@ -35,20 +35,32 @@ const without = (text: RawBuilder<unknown>, zone: string): RawBuilder<unknown> =
 /** A cloud identity, or a connection to a code host. */
 export type SpaceThing = { readonly identity: string } | { readonly connection: string };
 
-/** Whether a configuration in one of some zones uses it. */
+interface Place {
+  readonly zone: string;
+  /** Another configuration than this one. */
+  readonly by: string;
+  /** One of these; undefined: any. */
+  readonly configurations: readonly string[] | undefined;
+}
+
+/** Whether a configuration in a zone uses it. */
 export async function isUsedIn(
   { sql: db }: Queries,
   thing: SpaceThing,
-  zones: readonly string[],
+  { zone, by, configurations }: Place,
 ): Promise<boolean> {
   const used =
     "identity" in thing
       ? sql`specs indexed by specs_cloud_identity where specs.cloud_identity_id = ${thing.identity}`
       : sql`follows indexed by follows_connection cross join specs
           where follows.connection_id = ${thing.connection} and specs.id = follows.spec_id`;
-  const { rows } = await sql`select 1 from ${used}
-    and specs.zone_id in (select value from json_each(${JSON.stringify(zones)})) limit 1`.execute(
-    db,
-  );
+  const among =
+    configurations === undefined
+      ? sql``
+      : sql`and specs.id in (select value from json_each(${JSON.stringify(configurations)}))`;
+  const { rows } =
+    await sql`select 1 from ${used} and specs.zone_id = ${zone} and specs.id <> ${by} ${among} limit 1`.execute(
+      db,
+    );
   return rows.length > 0;
 }

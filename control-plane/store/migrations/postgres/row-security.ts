@@ -21,14 +21,16 @@ const spaces = idsOf(spacesSetting);
 /** For tables whose rows name their space, or their user, whose id is that of the personal space. */
 const inSpace = (owner: string): string => `${owner} = any (${spaces})`;
 
+const allZones = (owner: string): string =>
+  `coalesce(not ${owner} = any (${idsOf(limitedSetting)}), true)`;
+
 /** For tables with rows in zones. `spec`: the column with the configuration; null: the zone itself. */
 const inZones = (owner: string, zone: string, spec: string | null): string => {
-  const all = `coalesce(not ${owner} = any (${idsOf(limitedSetting)}), true)`;
   const seen = `${zone} = any (${idsOf(zonesSetting)})`;
   const alone = `coalesce((select current_setting('${configurationsSetting}', true)), '') = ''`;
   const ofSpec =
     spec === null ? "" : ` and (${alone} or ${spec} = any (${idsOf(configurationsSetting)}))`;
-  return `${inSpace(owner)} and (${all} or (${seen}${ofSpec}))`;
+  return `${inSpace(owner)} and (${allZones(owner)} or (${seen}${ofSpec}))`;
 };
 
 /** For tables whose rows belong to a row of another table: they are visible if that one is. */
@@ -62,7 +64,8 @@ const policies: Readonly<Record<string, string>> = {
   ),
   // A deleted one belongs to the user without an id.
   specs: inZones("coalesce(deleted_owner_id, owner_id)", "zone_id", "id"),
-  jobs: inZones("owner_id", "zone_id", "spec_id"),
+  // Of a limited space with their configurations, which may have been in another zone before.
+  jobs: `${inSpace("owner_id")} and (${allZones("owner_id")} or ${withParent("jobs", "specs", "spec_id")})`,
   zones: inZones("owner_id", "id", null),
   schedules: `${inSpace("owner_id")} and (spec_id is null or ${withParent("schedules", "specs", "spec_id")})
       and (zone_id is null or ${withParent("schedules", "zones", "zone_id")})`,

@@ -202,6 +202,14 @@ describe("members", () => {
     const { members } = await calls.call("listMembers", { params });
     const row = members.find(({ user_id }) => user_id === member.owner.id);
     expect(row).toMatchObject({ role: null, zones: { [kept.zone]: "viewer" } });
+    // A stream that was opened with more ends with that, beside one that was opened before.
+    const first = await open(kept);
+    await user.client.call("updateMember", { params, body: { zones } });
+    const second = await open(left);
+    await user.client.call("updateMember", { params, body: { zones: { [kept.zone]: "viewer" } } });
+    expect(await second.ended).toBe("cut");
+    await user.client.call("cancelJob", { params: kept });
+    expect(await first.ended).not.toBe("cut");
     const none = { params, body: { zones: {} } };
     expect(await user.client.refusal("updateMember", none)).toBe("400 invalid_request");
     const unknown = { params, body: { zones: { [left.id]: "viewer" } } } as const;
