@@ -110,6 +110,7 @@ export const configurationEndpoints = {
       "status_name_taken",
       "forbidden_environment_name",
       "name_taken",
+      "configuration_busy",
       "zone_busy",
       "configuration_not_empty",
       "changed_meanwhile",

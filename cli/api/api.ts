@@ -1,5 +1,6 @@
 /** The API client of a signed-in user: selects the server and the token, and renews the token. */
 import { withoutEndSlashes } from "../../common/addresses.ts";
+import { mebibyte } from "../../common/units.ts";
 import { calledEndpoints } from "../../protocol/called-endpoints.ts";
 import type { EndpointName } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
@@ -48,6 +49,9 @@ export interface ApiOptions {
   readonly team?: string | undefined;
   readonly signal?: AbortSignal;
 }
+
+/** A list may have all configurations of a space, each with inline files of a megabyte. */
+const answerLimit = 256 * mebibyte;
 
 /** Selects the server and the token. Throws `CliError` if the user is not signed in there. */
 export function openApi(given: ApiOptions): Api {
@@ -131,6 +135,7 @@ export function openApi(given: ApiOptions): Api {
             ...follow(name),
             headers,
             signal,
+            limit: answerLimit,
           }),
         );
         return response as never;

@@ -1,5 +1,6 @@
 /** The kinds of callers that the guards find. */
 import type { Access, RoleOrNone } from "../domain/roles.ts";
+import type { OwnedTable } from "../store/teams/teams.ts";
 import type { WorkerCallerRow } from "../store/workers/workers.ts";
 
 /** A request is used directly: calls that record nothing copy nothing. */
@@ -32,6 +33,8 @@ export interface UserCaller extends SignedIn {
   readonly space_id: string;
   /** The role there, in the zone of what the request names or in the whole space (http/acting.ts). */
   readonly role: RoleOrNone;
+  /** What decided the role, where roles differ by zone: it is judged again in the transaction. */
+  readonly place?: { readonly table: OwnedTable; readonly id: string };
   /** All spaces in which the caller may act; of an access token, the one it was created in. */
   readonly spaces: readonly Space[];
   readonly origin: Origin;

@@ -4,12 +4,16 @@
  * login, the token, the membership or the role.
  */
 import { RefusalError } from "../domain/refusal.ts";
-import { accessWords, includesAccess } from "../domain/roles.ts";
+import { accessWords, includesAccess, includesRole } from "../domain/roles.ts";
 import type { Queries } from "../store/db.ts";
 import type { UserCaller } from "./callers.ts";
 import { findSpaces } from "./people/caller-spaces.ts";
+import { findRoleNow } from "./teams/spaces.ts";
 
-export type AdmittedCaller = Pick<UserCaller, "login_id" | "login_kind" | "spaces">;
+export type AdmittedCaller = Pick<
+  UserCaller,
+  "login_id" | "login_kind" | "spaces" | "role" | "place"
+>;
 
 /**
  * Throws 401, 403 or 404 if the caller can no longer do in this space what it could when its request
@@ -38,5 +42,12 @@ export async function checkCurrentAccess(
     throw new RefusalError(
       "permission_denied",
       `You have just got ${accessWords(current)} in this team. Repeat the request if that permits it.`,
+    );
+  // The configuration may have got into another zone, in which the caller may do less.
+  const role = await findRoleNow(tx, current, caller);
+  if (role !== undefined && !includesRole(role, caller.role))
+    throw new RefusalError(
+      "permission_denied",
+      "It has just been moved to another zone. Repeat the request if your role there permits it.",
     );
 }

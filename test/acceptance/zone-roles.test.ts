@@ -1,4 +1,6 @@
 /** Every endpoint and page, called by members and access tokens with roles in some zones only. */
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { teamHeader } from "../../protocol/limits.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
@@ -47,6 +49,10 @@ function ruleInZones(kind: Kind, route: ServedRoute): Rule {
   if (key === "POST /api/cli/access-tokens") return "person";
   return ofPerson.test(key) && rule === "viewer" ? rule : "person";
 }
+
+/** A configuration with open jobs does not change its zone. */
+const endJobs = (spec_id: string) =>
+  setRows(plane, "jobs", { status: "FAILED", ended_at: 2, released_at: 2 }, { spec_id });
 
 const called = () => routes.filter((route) => route.endpoint !== undefined || isPage(route));
 const inAll = ({ zones }: Space, role: Role) => ({
@@ -270,6 +276,7 @@ it("a role in a zone is not one for workers, identities and other zones", async 
     body: admin,
   });
   expect(await narrow.refusal("createJob", plan)).toBe("403 permission_denied");
+  await endJobs(spec);
   await space.client.call("updateConfiguration", { params, body: { zone_id: other } });
   expect(await narrow.refusal("createJob", plan)).toBe("404 not_found");
 });
@@ -292,6 +299,7 @@ it("a role follows the configuration into another zone, and gives nothing over i
   const move = { params, body: { zone_id: to } };
   expect(await both!.refusal("updateConfiguration", move)).toBe("403 permission_denied");
   expect((await left!.call("getJob", job)).configuration_id).toBe(spec);
+  await endJobs(spec);
   await client.call("updateConfiguration", move);
   expect(await left!.refusal("getJob", job)).toBe("404 not_found");
   expect(await left!.refusal("retryJob", job)).toBe("404 not_found");
@@ -315,4 +323,53 @@ it("a role follows the configuration into another zone, and gives nothing over i
   const narrow = callsOf(plane, bearer(access_token));
   const use = { params: { name: other.id }, body: { cloud_identity_id: identity } };
   expect(await narrow.refusal("updateConfiguration", use)).toBe("403 permission_denied");
+});
+
+it("a configuration that gets into another zone while a request arrives is judged there", async () => {
+  const space = await makeSpace(plane);
+  const [from = "", to = ""] = space.zones;
+  const source = { type: "inline", files: { "main.tf": "" } } as const;
+  const made = await space.client.call("createConfiguration", {
+    body: { name: "moving", zone_id: from, source },
+  });
+  const { cli } = await newMember(space, { role: null, zones: { [from]: "deployer" } });
+  // As for a request whose head was judged before the move, and whose body came after it.
+  const body = JSON.stringify({ labels: ["late"] });
+  const { hostname, port } = new URL(plane.url);
+  const socket = connect(Number(port), hostname);
+  const lines = Object.entries({ ...cli, "content-type": "application/json" });
+  socket.write(
+    `PATCH /api/cli/configurations/${made.id} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body.slice(0, 5)}`,
+  );
+  await expect.poll(() => socket.bytesWritten).toBeGreaterThan(100);
+  const params = { name: made.id };
+  await space.client.call("updateConfiguration", { params, body: { zone_id: to } });
+  socket.end(body.slice(5));
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 40[34] /);
+  const { labels } = await space.client.call("getConfiguration", { params });
+  expect(labels).toEqual([]);
+});
+
+it("a configuration with an open job or an approval rule does not change its zone by a deployer", async () => {
+  const space = await makeSpace(plane);
+  const [from = "", to = ""] = space.zones;
+  const source = { type: "inline", files: { "main.tf": "" } } as const;
+  const approval = { when: "always" } as const;
+  const made = await space.client.call("createConfiguration", {
+    body: { name: "ruled", zone_id: from, source, approval },
+  });
+  const zones = { [from]: "deployer", [to]: "deployer" } as const;
+  const calls = callsOf(plane, (await newMember(space, { role: null, zones })).cli);
+  const move = { params: { name: made.id }, body: { zone_id: to } };
+  expect(await calls.refusal("updateConfiguration", move)).toBe("403 permission_denied");
+  await space.client.call("updateConfiguration", {
+    params: move.params,
+    body: { approval: null },
+  });
+  const job = await calls.call("createJob", {
+    body: { job_type: "PLAN", configuration_id: made.id },
+  });
+  expect(await calls.refusal("updateConfiguration", move)).toBe("409 configuration_busy");
+  await calls.call("cancelJob", { params: job });
+  expect((await calls.call("updateConfiguration", move)).zone_id).toBe(to);
 });

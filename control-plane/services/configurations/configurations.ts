@@ -32,6 +32,7 @@ import {
 import type { Queries } from "../../store/db.ts";
 import { listSpecIdsByDrift } from "../../store/configurations/drift.ts";
 import { findCloudIdentity } from "../../store/identities/identities.ts";
+import { isLimited } from "../../store/spaces.ts";
 import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
@@ -236,10 +237,13 @@ export async function checkNames(
 ): Promise<void> {
   const named = await tx.first(findSpecByName, { name, owner });
   if (named && named.id !== id) {
-    const zone = await tx.first(findZone, { id: named.zone_id, owner });
+    // Someone with roles in zones only may not see the other one's zone.
+    const zone = isLimited(owner)
+      ? undefined
+      : await tx.first(findZone, { id: named.zone_id, owner });
     throw new RefusalError(
       "name_taken",
-      `the configuration "${name}" already exists, in the zone "${zone?.name}". Choose another name`,
+      `the configuration "${name}" already exists${zone ? `, in the zone "${zone.name}"` : ""}. Choose another name`,
     );
   }
   const project = await tx.first(findSpecByProjectName, { name: project_name, owner });

@@ -1,5 +1,7 @@
 import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
+import type { SpecRow } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
 import { abandonSpec, findOpenOfSpec } from "../../store/configurations/removals.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findLock } from "../../store/states/states.ts";
@@ -26,13 +28,7 @@ export async function deleteConfiguration(
   const { space_id: owner } = user;
   const unnamed = await context.store.write(async (tx) => {
     const spec = await findNamed(tx, owner, name);
-    const open = await tx.first(findOpenOfSpec, { owner, spec: spec.id });
-    const job = open && (await tx.first(findJob, { id: open.id }));
-    if (job)
-      throw new RefusalError(
-        "configuration_busy",
-        openJobText({ ...job, configuration: spec.name }),
-      );
+    await refuseOpen(tx, spec);
     const lock = await tx.first(findLock, { spec: spec.id });
     if (lock)
       throw new RefusalError(
@@ -49,4 +45,14 @@ export async function deleteConfiguration(
     return removeSomeOfSpec(tx, spec.id, context.now());
   });
   await forget(context, unnamed);
+}
+
+/** Throws 409 while a job of a configuration has not ended, or its runner may still work on it. */
+export async function refuseOpen(
+  tx: Queries,
+  { id, owner_id: owner, name: configuration }: SpecRow,
+): Promise<void> {
+  const open = await tx.first(findOpenOfSpec, { owner, spec: id });
+  const job = open && (await tx.first(findJob, { id: open.id }));
+  if (job) throw new RefusalError("configuration_busy", openJobText({ ...job, configuration }));
 }

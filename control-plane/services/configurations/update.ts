@@ -1,6 +1,7 @@
 import type { Configuration, UpdateConfiguration } from "../../../protocol/configurations.ts";
 import { approvalWords } from "../../../protocol/words.ts";
 import { approvalColumns, approvalRule, differs } from "../../domain/approvals.ts";
+import { isPrivileged, type FollowSettings } from "../../domain/follow.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { checkPermission, includesRole } from "../../domain/roles.ts";
 import {
@@ -47,6 +48,7 @@ import {
 import { findFollow } from "../../store/connections/follows.ts";
 import { markOpenPlans } from "../../store/connections/job-changes.ts";
 import { findFollowed, type Followed } from "../connections/follow.ts";
+import { refuseOpen } from "./delete.ts";
 import { applyExpiry } from "./expiry.ts";
 import { applyFollow, followChange, type FollowChange } from "./follows.ts";
 import { refuseResources } from "./resources.ts";
@@ -184,8 +186,15 @@ async function save(
   const { role } = await checkedIn(context.store, user, target, "configure");
   if (zone_id !== before.zone_id) {
     const there = await checkedIn(context.store, user, { kind: "zones", id: zone_id }, "configure");
-    // Else who may only deploy here could delete it there, or remove its approval rule.
-    if (!includesRole(role, there.role)) checkPermission({ ...user, role }, "administer");
+    // Else who may only deploy here could delete it there, or leave the approval to others.
+    if (before.approval_when !== null || !includesRole(role, there.role))
+      checkPermission({ ...user, role }, "administer");
+    const followed = await tx.first(findFollow, { spec: id });
+    const settings = followed && (JSON.parse(followed.settings) as FollowSettings);
+    if (settings && isPrivileged({ ...settings, connection_id: followed.connection_id }))
+      checkPermission(there, "administer");
+    // A job, its tokens and its approvals belong to the zone in which it was created.
+    await refuseOpen(tx, before);
   }
   if (identity !== null && (identity !== before.cloud_identity_id || zone_id !== before.zone_id))
     await checkUse(tx, user, { identity }, { zone: zone_id, by: id });
@@ -205,7 +214,9 @@ async function save(
     ...(hasOtherRule ? { approval: approvalWords(approvalRule(after)) } : {}),
   };
   const named = { id: after.id, name: after.name, details };
-  await recordOwn(tx, user, { action: "configuration.update", ...named }, context.now());
+  // Judged above: the rows have the new zone already.
+  const { place: _, ...judged } = user;
+  await recordOwn(tx, judged, { action: "configuration.update", ...named }, context.now());
 }
 
 /** The field that makes the subject of its tokens too long, if one does. */

@@ -181,7 +181,9 @@ export async function updateSchedule(
     if (after.name !== before.name) await checkName(tx, after);
     await updateRow(tx, id, after);
     const target = { id, name: after.name, details: { fields } };
-    await recordOwn(tx, user, { action: "schedule.update", ...target }, at);
+    // Both targets are judged: that before by the guard, the new one above.
+    const { place: _, ...judged } = user;
+    await recordOwn(tx, judged, { action: "schedule.update", ...target }, at);
     return viewSchedule(after);
   });
 }

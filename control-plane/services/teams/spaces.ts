@@ -145,7 +145,21 @@ export async function actingOn(
   const role =
     place?.owner_id === space.space_id ? roleIn(space, placeIn(table, place)) : space.role;
   if (role === "none") throw notFound(noun);
-  return { ...acting, role };
+  const thing = place && (place.thing ?? id).toLowerCase();
+  return { ...acting, role, ...(thing ? { place: { table, id: thing } } : {}) };
+}
+
+/** The role of the caller where that is now which the request named; undefined: roles do not differ. */
+export async function findRoleNow(
+  queries: Queries,
+  space: Space,
+  { place }: Pick<UserCaller, "place">,
+): Promise<RoleOrNone | undefined> {
+  if (!place) return undefined;
+  const found = await queries.first(findPlaceOf[place.table], { id: place.id });
+  // What was deleted since is not found by the change itself.
+  if (found?.owner_id !== space.space_id) return undefined;
+  return roleIn(space, placeIn(place.table, found));
 }
 
 const placeIn = (table: OwnedTable | undefined, { zone_id, configuration_id }: FoundPlace): Place =>
@@ -158,7 +172,7 @@ async function findPlace(
   table: OwnedTable,
   id: string,
   kind: string,
-): Promise<FoundPlace | undefined> {
+): Promise<(FoundPlace & { readonly thing?: string }) | undefined> {
   const byId =
     validate(id) && kind !== "by-project-name"
       ? await queries.first(findPlaceOf[table], { id: id.toLowerCase() })
@@ -167,5 +181,12 @@ async function findPlace(
   if (byId || table !== "specs" || !own || isUniform(own)) return byId;
   const find = kind === "by-project-name" ? findSpecByProjectName : findSpecByName;
   const spec = await queries.first(find, { name: id, owner });
-  return spec && { owner_id: owner, zone_id: spec.zone_id, configuration_id: spec.id };
+  return (
+    spec && {
+      owner_id: owner,
+      zone_id: spec.zone_id,
+      configuration_id: spec.id,
+      thing: spec.id,
+    }
+  );
 }

@@ -197,7 +197,8 @@ function jobsOf(queries: Queries, filter: JobFilter) {
 
 /** A job is seen with its configuration, wherever that was when the job was created. */
 const ofSpec = (condition: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
-  select 1 from specs where specs.id = jobs.spec_id and specs.deleted_owner_id is null and ${condition})`;
+  select 1 from specs where specs.id = jobs.spec_id and specs.deleted_owner_id is null
+    and jobs.job_type <> 'DESTROY_WORKER' and ${condition})`;
 
 /** The range of an index in which a filter's jobs are, newest first. */
 function rangeOf({ sql: db }: Queries, filter: JobFilter) {

@@ -123,8 +123,9 @@ const findPlace = (table: OwnedTable): Statement<{ id: string }, FoundPlace> =>
       .where("id", "=", id);
   });
 
-/** Where the configuration is now; null: it was deleted. */
-const ofJob = sql`(select specs.zone_id from specs where specs.id = jobs.spec_id and specs.deleted_owner_id is null)`;
+/** Where the configuration is now; null: it was deleted, or the job tears down a worker. */
+const ofJob = sql`(select specs.zone_id from specs where specs.id = jobs.spec_id
+  and specs.deleted_owner_id is null and jobs.job_type <> 'DESTROY_WORKER')`;
 const ofSchedule = sql`coalesce(schedules.zone_id, (select specs.zone_id from specs where specs.id = schedules.spec_id))`;
 
 /** Where a row is that a request names. */

@@ -65,7 +65,8 @@ const policies: Readonly<Record<string, string>> = {
   // A deleted one belongs to the user without an id.
   specs: inZones("coalesce(deleted_owner_id, owner_id)", "zone_id", "id"),
   // Of a limited space with their configurations, which may have been in another zone before.
-  jobs: `${inSpace("owner_id")} and (${allZones("owner_id")} or ${withParent("jobs", "specs", "spec_id")})`,
+  jobs: `${inSpace("owner_id")} and (${allZones("owner_id")}
+      or job_type <> 'DESTROY_WORKER' and ${withParent("jobs", "specs", "spec_id")})`,
   zones: inZones("owner_id", "id", null),
   schedules: `${inSpace("owner_id")} and (spec_id is null or ${withParent("schedules", "specs", "spec_id")})
       and (zone_id is null or ${withParent("schedules", "zones", "zone_id")})`,
