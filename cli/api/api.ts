@@ -26,6 +26,8 @@ export interface Api {
   readonly server: string;
   /** The user that the token belongs to; undefined for `WINDLASS_TOKEN`. */
   readonly email: string | undefined;
+  /** The id of that user, if the token says it. */
+  readonly userId: string | undefined;
   /** Whether `WINDLASS_TOKEN` is an access token, which acts in its own space. */
   readonly isAccessToken: boolean;
   /**
@@ -123,6 +125,7 @@ export function openApi(given: ApiOptions): Api {
   return {
     server: credential.server,
     email: credential.email,
+    userId: credential.userId,
     isAccessToken: credential.isAccessToken,
     get team() {
       return team?.slug;
@@ -217,6 +220,7 @@ export function findProfile(
 interface Credential {
   readonly server: string;
   readonly email: string | undefined;
+  readonly userId: string | undefined;
   readonly isAccessToken: boolean;
   readonly team: string | undefined;
   token(renew: boolean): Promise<string>;
@@ -237,7 +241,14 @@ function credentialOf(
       );
     const { token } = settings;
     const isAccessToken = token.startsWith("wlt_");
-    return { server, email: undefined, isAccessToken, team: undefined, token: async () => token };
+    return {
+      server,
+      email: undefined,
+      userId: undefined,
+      isAccessToken,
+      team: undefined,
+      token: async () => token,
+    };
   }
   const found = findProfile(readAuth(settings.directory), { name, server });
   if (!found)
@@ -255,10 +266,22 @@ function credentialOf(
   return {
     server: profile.server,
     email: profile.user_email,
+    userId: userIn(profile.access_token),
     isAccessToken: false,
     team: profile.team,
     token: (renew) => tokenOf(settings.directory, profileName, renew),
   };
+}
+
+/** The token of a login is a JWT. What it says is only sent back to the server, which checks it. */
+function userIn(token: string): string | undefined {
+  try {
+    const text = Buffer.from(token.split(".")[1] ?? "", "base64url").toString();
+    const { sub } = JSON.parse(text) as { sub?: unknown };
+    return typeof sub === "string" ? sub : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A token that expires within this time (ms) is renewed before it is used. */

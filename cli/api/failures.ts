@@ -89,6 +89,25 @@ function problemText({ status, problem, message }: ProblemError, server: string)
 export const isRefusal = (error: unknown, code: ProblemCode): boolean =>
   error instanceof CliError && error.cause instanceof ProblemError && error.cause.code === code;
 
+/** Whether the server found a fault in this field of a request, such as `body.groups.0.group`. */
+export const hasFaultAt = (error: unknown, path: string): boolean =>
+  error instanceof CliError &&
+  error.cause instanceof ProblemError &&
+  (error.cause.problem.errors ?? []).some((fault) => fault.path === path);
+
+/**
+ * Returns what a call reads; undefined if the caller does not get it: it is gone, or it belongs to the
+ * whole space and the caller has roles in zones only.
+ */
+export async function ifReadable<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isRefusal(error, "not_found") || isRefusal(error, "permission_denied")) return undefined;
+    throw error;
+  }
+}
+
 /** Adds what to do to these refusals, where the command knows better than the table above. */
 export function withRemedy(
   error: unknown,

@@ -154,6 +154,7 @@ function membersCommand() {
       .addOption(roleOption("the new role in the whole team"))
       .addOption(zoneOption())
       .option("--no-role", "no role in the whole team, only those in zones")
+      .option("--no-zones", "no roles in zones, only that in the whole team")
       .addHelpText("after", rolesHelp)
       .action(
         action(async (run: Run, named: string, options: MemberOptions) =>
@@ -165,6 +166,10 @@ function membersCommand() {
       [
         "windlass teams members update ada@example.com --role viewer --zone sandbox=deployer",
         "raise the role in one zone; --zone replaces all roles in zones",
+      ],
+      [
+        "windlass teams members update ada@example.com --role viewer --no-zones",
+        "take all roles in zones away; without --no-zones they stay",
       ],
     ],
   );

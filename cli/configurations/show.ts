@@ -2,6 +2,7 @@
 import type { Configuration, Source } from "../../protocol/configurations.ts";
 import type { VariableSet } from "../../protocol/variable-sets.ts";
 import { approvalRuleText, driftText, outputsNote, stateWords } from "../../protocol/words.ts";
+import { ifReadable } from "../api/failures.ts";
 import { outputsOf, printOutputs } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
@@ -78,21 +79,25 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
   warnOfEnd(run, [it]);
 }
 
-/** Its variable sets with their values, in the order in which they win. */
-const setsOf = ({ api }: Run, { variable_sets = [] }: Configuration): Promise<VariableSet[]> =>
-  Promise.all(variable_sets.map(({ id }) => api.call("getVariableSet", { params: { id } })));
+/** Those of its variable sets that the caller may read, in the order in which they win. */
+async function setsOf({ api }: Run, { variable_sets = [] }: Configuration): Promise<VariableSet[]> {
+  const sets = variable_sets.map(({ id }) =>
+    ifReadable(api.call("getVariableSet", { params: { id } })),
+  );
+  return (await Promise.all(sets)).filter((one) => one !== undefined);
+}
 
 async function namesOf(
   { api }: Run,
   { zone_id, cloud_identity_id }: Configuration,
 ): Promise<{ zone: string; identity: string | null }> {
-  const [{ zones }, { cloud_identities }] = await Promise.all([
+  const [{ zones }, identities] = await Promise.all([
     api.call("listZones"),
-    cloud_identity_id === null ? { cloud_identities: [] } : api.call("listCloudIdentities"),
+    cloud_identity_id === null ? undefined : ifReadable(api.call("listCloudIdentities")),
   ]);
   return {
     zone: nameIn(zones, zone_id),
-    identity: cloud_identity_id && nameIn(cloud_identities, cloud_identity_id),
+    identity: cloud_identity_id && nameIn(identities?.cloud_identities ?? [], cloud_identity_id),
   };
 }
 

@@ -3,7 +3,7 @@ import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { canAsk, confirm, notATerminal } from "../terminal/ask.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
-import { withRemedy } from "../api/failures.ts";
+import { ifReadable, withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import { planOptionsOf, type PlanOptions } from "../../protocol/plan-options.ts";
 import { ProblemError } from "../../protocol/transport.ts";
@@ -204,8 +204,9 @@ async function terraformText({ api }: Run, job: Job): Promise<string> {
   const { released_at, outcome_unknown, worker_id } = job;
   if (released_at !== null)
     return outcome_unknown ? ". It is not known whether its terraform has ended." : ".";
-  const { workers } = await api.call("listWorkers");
-  const worker = workers.find(({ id }) => id === worker_id);
+  const listed = await ifReadable(api.call("listWorkers"));
+  if (listed === undefined) return "; its runner stops terraform, unless it is OFFLINE.";
+  const worker = listed.workers.find(({ id }) => id === worker_id);
   if (worker?.status !== "OFFLINE") return "; its runner stops terraform.";
   const show = `windlass workers show ${worker.id}${teamWords(api.team)}`;
   return `. Its runner is OFFLINE, so terraform may go on until the runner is back. To see whether it is: ${show}`;

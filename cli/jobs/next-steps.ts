@@ -3,6 +3,7 @@ import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { StateLock } from "../../protocol/state-versions.ts";
 import { failedBy } from "../../protocol/words.ts";
+import { ifReadable } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import type { Run } from "../run.ts";
@@ -51,8 +52,8 @@ async function resourcesLeft(run: Run, job: Job, step: NextStep): Promise<string
 export async function workerLeft({ api }: Pick<Run, "api">, job: Job): Promise<string> {
   const { job_type, assigned_worker_id: id } = job;
   if (job_type !== "DESTROY_WORKER" || id === null) return "";
-  const { workers } = await api.call("listWorkers");
-  const worker = workers.find((one) => one.id === id);
+  const listed = await ifReadable(api.call("listWorkers"));
+  const worker = listed?.workers.find((one) => one.id === id);
   // OFFLINE says nothing about the drain.
   if (worker?.status !== "DRAINING" && worker?.status !== "OFFLINE") return "";
   return `\nThe worker "${worker.name}" stays drained: it gets no new jobs. To end that: windlass workers undrain ${shellWord(worker.name)}${teamWords(api.team)}`;

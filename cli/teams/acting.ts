@@ -14,30 +14,43 @@ export async function actingTeam({ api }: Pick<Run, "api">): Promise<Team | unde
   return (await api.call("listTeams")).teams[0];
 }
 
+type Roles = Pick<Team, "role" | "zones">;
+
 /** Throws `CliError` if the caller's role has fewer permissions than `least`; `team`: if known. */
 export async function refuseLesserRole(
   run: Pick<Run, "api">,
   least: Role,
-  team?: Pick<Team, "role">,
+  team?: Roles,
 ): Promise<void> {
   const lesser = await lesserRole(run, least, team);
   if (lesser) throw new CliError(`${lesser} Nothing was done.`);
 }
 
-/** Says which role is needed if the caller's has fewer permissions; undefined if it is enough. */
+/**
+ * Says which role is needed if the caller's has fewer permissions; undefined if it may be enough: of
+ * a role in a zone the server decides. What the client asks an admin for belongs to the whole space.
+ */
 export async function lesserRole(
   run: Pick<Run, "api">,
   least: Role,
-  team?: Pick<Team, "role">,
+  team?: Roles,
 ): Promise<string | undefined> {
   const { api } = run;
   const token = api.isAccessToken ? await api.call("getCurrentAccessToken") : undefined;
-  const role = (token ?? team ?? (await actingTeam(run)))?.role;
-  // A role in a zone may be enough, which the server decides.
-  if (role === undefined || role === null || roles.indexOf(role) >= roles.indexOf(least))
-    return undefined;
+  const given = token ?? team ?? (await actingTeam(run));
+  if (given === undefined) return undefined;
+  const { role } = given;
+  const inZones = least === "admin" ? [] : Object.values(given.zones);
+  const highest = roles.findLast((one) => one === role || inZones.includes(one));
+  if (highest !== undefined && roles.indexOf(highest) >= roles.indexOf(least)) return undefined;
   const who = token ? `The access token "${token.name}" has` : "You have";
-  return `This needs the role ${least}. ${who} the role ${role}.`;
+  const what =
+    highest === undefined
+      ? "roles in some zones only"
+      : highest === role
+        ? `the role ${role}`
+        : `at most the role ${highest}, in some zones`;
+  return `This needs the role ${least}. ${who} ${what}.`;
 }
 
 /** Returns the slug of the named team, else of the team that the command acts in. */

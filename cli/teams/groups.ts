@@ -1,5 +1,6 @@
 /** The verbs of `windlass teams groups`. */
 import type { TeamGroup } from "../../protocol/teams.ts";
+import { hasFaultAt } from "../api/failures.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
@@ -37,9 +38,8 @@ export async function addGroup(
   // Without a provider, that of the group which is in the list, or the first one of the server.
   const { role = null, zones = {} } = await givenRoles(run.api, options);
   const added = { group, role, zones, issuer: issuer ?? known[0]?.issuer ?? "oidc" };
-  if (issuer === undefined && known.length > 1) throw severalProviders(group, known);
-  const others = before.filter((one) => !known.includes(one));
-  await replace(run, slug, [...others, added]);
+  if (issuer === undefined && known.length > 1) throw addressNeeded(group, known);
+  await replaceIn(run, slug, before, known, added);
   const words = (await zoneNames(run.api, [added]))(added);
   run.done(
     `People in the group "${group}" are ${words} of the team "${slug}": at once if they have signed in, others when they do.`,
@@ -55,11 +55,15 @@ export async function removeGroup(
   const slug = await slugOf(run);
   const before = await groupsOf(run, slug);
   const known = matching(before, group, issuer);
-  if (known.length === 0)
+  if (known.length === 0) {
+    // A provider by its name in the server's settings is known to the server only.
+    const listed = issuer !== undefined && isName(issuer) ? matching(before, group) : [];
+    if (listed.length > 0) throw addressNeeded(group, listed);
     throw new CliError(
       `The team "${slug}" does not admit the group "${group}". See: windlass teams groups list --team ${slug}`,
     );
-  if (known.length > 1) throw severalProviders(group, known);
+  }
+  if (known.length > 1) throw addressNeeded(group, known);
   await confirm(
     `Remove the group "${group}" from the team "${slug}"? Members who have nothing else leave it at once, and their access tokens in it stop working.`,
     { yes },
@@ -77,8 +81,32 @@ export async function removeGroup(
 const groupsOf = async ({ api }: Run, slug: string): Promise<TeamGroup[]> =>
   (await api.call("listTeamGroups", { params: { slug } })).groups;
 
-/** A provider by its name in the server's settings is known to the server only. */
-const matching = (groups: readonly TeamGroup[], group: string, issuer: string | undefined) =>
+/**
+ * Stores the list with a group in place of those that are known. The server refuses a provider by its
+ * name if the list has the group with its address: if the list has one, that is the one.
+ */
+async function replaceIn(
+  run: Run,
+  slug: string,
+  before: readonly TeamGroup[],
+  known: readonly TeamGroup[],
+  added: TeamGroup,
+): Promise<void> {
+  const others = before.filter((one) => !known.includes(one));
+  const listed = isName(added.issuer) ? matching(others, added.group) : [];
+  await replace(run, slug, [...others, added]).catch(async (error: unknown) => {
+    const isDuplicate = hasFaultAt(error, `body.groups.${others.length}.group`);
+    const [only, ...more] = listed;
+    if (!isDuplicate || only === undefined) throw error;
+    if (more.length > 0) throw addressNeeded(added.group, listed);
+    const rest = others.filter((one) => one !== only);
+    await replace(run, slug, [...rest, { ...added, issuer: only.issuer }]);
+  });
+}
+
+const isName = (issuer: string): boolean => !issuer.includes(":");
+
+const matching = (groups: readonly TeamGroup[], group: string, issuer?: string) =>
   groups.filter(
     (one) => one.group === group && (issuer === undefined || one.issuer === withoutSlash(issuer)),
   );
@@ -90,8 +118,8 @@ async function replace(run: Run, slug: string, groups: TeamGroup[]): Promise<voi
   if (run.json) run.show(stored, {});
 }
 
-const severalProviders = (group: string, known: readonly TeamGroup[]): CliError =>
+const addressNeeded = (group: string, known: readonly TeamGroup[]): CliError =>
   new CliError(
-    `The team admits the group "${group}" of several providers. Pass one with --issuer: ${known.map(({ issuer }) => issuer).join(", ")}`,
+    `The team admits the group "${group}" by its provider's address. Pass that with --issuer: ${known.map(({ issuer }) => issuer).join(", ")}`,
     2,
   );

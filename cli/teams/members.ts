@@ -2,6 +2,7 @@
 import type { Member } from "../../protocol/teams.ts";
 import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
+import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { shellWord } from "../../common/shell-word.ts";
 import { time } from "../terminal/times.ts";
@@ -33,26 +34,37 @@ const sourceOf = ({ sources = [], groups = [] }: Member): string =>
     ...groups.map((group) => `group ${group}`),
   ].join(", ");
 
-/** `false`: `--no-role`. */
+/** `false`: `--no-role`, `--no-zones`. */
 export type MemberOptions = Pick<RoleOptions, "zone"> & {
   readonly role?: RoleOptions["role"] | false;
+  readonly zones: boolean;
 };
 
 export async function updateMember(run: Run, named: string, options: MemberOptions): Promise<void> {
+  const { role, zone, zones } = options;
+  if (zone && !zones) throw new CliError("Pass either --zone or --no-zones, not both.", 2);
   const slug = await slugOf(run);
   const { user_id, email } = await memberOf(run, slug, named);
-  const { role, zone } = options;
-  const given =
-    role === false && zone === undefined
+  const isTaking = role === false || !zones;
+  const body = {
+    ...(isTaking && !role && !zone
       ? {}
-      : await givenRoles(run.api, { role: role || undefined, zone });
-  const body = role === false ? { ...given, role: null } : given;
+      : await givenRoles(run.api, { role: role || undefined, zone })),
+    ...(role === false ? { role: null } : {}),
+    ...(zones ? {} : { zones: {} }),
+  };
   const member = await run.api.call("updateMember", { params: { slug, user_id }, body });
   const words = (await zoneNames(run.api, [member]))(member);
   run.show(member, { email: member.email, role: words, id: member.user_id });
   run.done(`${email} is ${words} of the team "${slug}" from now on.`);
   if (role && member.role !== role)
     run.done(`The invitation gives ${role}, and a group gives more: ${member.groups?.join(", ")}`);
+  if (zone || Object.keys(member.zones).length === 0) return;
+  if (!zones) run.done(`The roles in zones that are left come from ${sourceOf(member)}.`);
+  else if (role)
+    run.done(
+      `The roles in zones stay. To take them away: windlass teams members update ${shellWord(email)} --no-zones --team ${slug}`,
+    );
 }
 
 export async function removeMember(
@@ -69,9 +81,10 @@ export async function removeMember(
   await run.api.call("removeMember", { params: { slug, user_id } });
   const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
   const left = members.find((one) => one.user_id === user_id);
+  const words = await zoneNames(run.api, left ? [left] : []);
   run.done(
     left
-      ? `${email} stays a member of the team "${slug}" as ${left.role}, by ${sourceOf(left)}.`
+      ? `${email} stays a member of the team "${slug}" as ${words(left)}, by ${sourceOf(left)}.`
       : `${email} is no longer a member of the team "${slug}".`,
   );
 }

@@ -58,10 +58,14 @@ function withSlugOption(error: unknown): never {
 export async function show(run: Run, named: string | undefined): Promise<void> {
   const params = { slug: await slugOf(run, named) };
   const team = await run.api.call("getTeam", { params });
-  const { members } = run.json
-    ? { members: [] }
-    : await run.api.call("listMembers", { params, query: {} });
-  const words = await zoneNames(run.api, run.json ? [] : [team, ...members]);
+  // Someone with roles in zones only does not see the members.
+  const { members } =
+    run.json || team.role === null
+      ? { members: [] }
+      : await run.api.call("listMembers", { params, query: {} });
+  // An access token acts in no other space.
+  const api = run.api.isAccessToken ? run.api : run.api.inSpace(team.slug);
+  const words = await zoneNames(api, run.json ? [] : [team, ...members]);
   showTeam(
     run,
     team,
@@ -148,12 +152,19 @@ export async function leave(run: Run, slug: string, options: Yes): Promise<void>
     throw new CliError(
       `${tokenVariable(run.settings)} is set, and only a user who is signed in can leave a team. Unset ${tokenVariable(run.settings)}.`,
     );
-  const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
-  const me = find({ team: slug }, "member", "teams members", members.map(asNamed), email);
+  const user_id = await ownId(run, slug, email);
   await confirm(`Leave the team "${slug}"? Your access tokens in it stop working.`, options);
-  await run.api.call("removeMember", { params: { slug, user_id: me.id } });
+  await run.api.call("removeMember", { params: { slug, user_id } });
   await replaceInProfiles(run, slug, undefined, email);
   run.done(`You have left the team "${slug}".`);
+}
+
+/** Someone with roles in zones only does not see the members, among whom others find themselves. */
+async function ownId({ api }: Run, slug: string, email: string): Promise<string> {
+  const { role } = await api.call("getTeam", { params: { slug } });
+  if (role === null && api.userId !== undefined) return api.userId;
+  const { members } = await api.call("listMembers", { params: { slug }, query: {} });
+  return find({ team: slug }, "member", "teams members", members.map(asNamed), email).id;
 }
 
 /** A member as `find` finds it: by the address or the id. */

@@ -1,5 +1,6 @@
 /** What to do when a job waits because there is no worker at all. */
 import type { Job } from "../../protocol/jobs.ts";
+import { ifReadable } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { lesserRole } from "../teams/acting.ts";
@@ -7,8 +8,8 @@ import { lesserRole } from "../teams/acting.ts";
 /** Returns whether there is no worker, after it has said how to add one. */
 export async function adviseWorker(run: Run, { waiting_reason }: Job): Promise<boolean> {
   if (waiting_reason !== "no_matching_worker" || run.json) return false;
-  const { workers } = await run.api.call("listWorkers");
-  if (workers.length > 0) return false;
+  const listed = await ifReadable(run.api.call("listWorkers"));
+  if (listed?.workers.length !== 0) return false;
   const { team, server } = run.api;
   const where = team ? ` in the team "${team}"` : "";
   const isAdmin = (await lesserRole(run, "admin")) === undefined;

@@ -73,6 +73,38 @@ describe.concurrent("the team in which a command acts", () => {
     expect(wrong).toMatchObject({ exitCode: 2 });
     expect(wrong.stderr).toContain("--zone takes ZONE=ROLE");
     expect((await ada.run(change)).stderr).toContain("Pass --role ROLE, or --zone ZONE=ROLE");
+
+    const show = await bob.run(["teams", "show", slug]);
+    expect(show).toMatchObject({ exitCode: 0 });
+    expect(show.stdout).toMatch(/^your role +deployer in sandbox$/m);
+    expect(show.stdout).not.toContain("members");
+    const leave = await bob.run(["teams", "leave", slug, "--yes"]);
+    expect(leave).toMatchObject({ exitCode: 0, stderr: `You have left the team "${slug}".` });
+    expect((await ada.json<object[]>("teams", "members", "list", "--team", slug)).length).toBe(1);
+  });
+
+  test("takes roles in zones away with --no-zones only", async () => {
+    using ada = await person();
+    using bob = await person();
+    const slug = await teamOf(ada, bob, "viewer");
+    await ada.json("zones", "create", "sandbox", "--team", slug);
+    const change = (...words: string[]) =>
+      ada.run(["teams", "members", "update", bob.email, "--team", slug, ...words]);
+    await change("--zone", "sandbox=deployer");
+    const raised = await change("--role", "planner");
+    expect(raised.stderr).toContain(
+      `is planner; deployer in sandbox of the team "${slug}" from now on.\nThe roles in zones stay. To take them away: windlass teams members update ${bob.email} --no-zones --team ${slug}`,
+    );
+    expect(await change("--no-zones", "--zone", "sandbox=viewer")).toMatchObject({ exitCode: 2 });
+    const none = await change("--no-zones", "--no-role");
+    expect(none).toMatchObject({ exitCode: 1 });
+    expect(none.stderr).toContain("give a role, or roles in zones");
+    expect(await change("--no-zones")).toMatchObject({
+      exitCode: 0,
+      stderr: `${bob.email} is planner of the team "${slug}" from now on.`,
+    });
+    const zones = { role: "planner", zones: {} };
+    expect(await bob.json("teams", "show", slug)).toMatchObject(zones);
   });
 
   test("is refused with what to do if the user is not a member, or no longer", async () => {
