@@ -7,31 +7,39 @@ import { urlOf } from "../http/route-of.ts";
 /** A permission, or the endpoint that does the same as the page and needs the same. */
 export type Needs = Permission | EndpointName;
 
-/** Finds the permission that a link or a form of a page needs, by its address. */
+/** What a route needs, and whether a role in a zone is enough for it. */
+interface Needed {
+  readonly permission: Permission;
+  readonly inZones: boolean;
+}
+
+/** Finds what a link or a form of a page needs, by its address. */
 export class PagePermissions {
-  readonly #exact = new Map<string, Permission>();
-  readonly #patterns: (readonly [parts: readonly string[], permission: Permission])[] = [];
+  readonly #exact = new Map<string, Needed>();
+  readonly #patterns: (readonly [parts: readonly string[], needed: Needed])[] = [];
 
   constructor() {
     // Downloads.
-    for (const { method, path, permission } of Object.values<Endpoint>(endpoints))
-      if (method === "GET" && permission !== undefined) this.add(method, urlOf(path), permission);
+    for (const [name, { method, path, permission }] of Object.entries<Endpoint>(endpoints))
+      if (method === "GET" && permission !== undefined)
+        this.add(method, urlOf(path), name as EndpointName);
   }
 
-  /** Adds a route, and returns its permission. */
-  add(method: string, url: string, needs: Needs): Permission {
-    const permission = isName(needs) ? endpoints[needs].permission : needs;
+  /** Adds a route, and returns its permission; `other`: in place of that of its endpoint. */
+  add(method: string, url: string, needs: Needs, other?: Permission): Permission {
+    const permission = other ?? (isName(needs) ? endpoints[needs].permission : needs);
     if (permission === undefined) throw new TypeError(`${needs} declares no permission`);
     const route = `${method} ${url}`;
-    // Everyone may read, and pages have many links.
-    if (permission === "read") return permission;
-    if (url.includes(":")) this.#patterns.push([route.split("/"), permission]);
-    else this.#exact.set(route, permission);
+    const needed = { permission, inZones: isInZones(needs) };
+    // Everyone may read there, and pages have many links.
+    if (permission === "read" && needed.inZones) return permission;
+    if (url.includes(":")) this.#patterns.push([route.split("/"), needed]);
+    else this.#exact.set(route, needed);
     return permission;
   }
 
   /** Returns undefined if the route of an address, such as `/zones/018f…/delete`, needs no role. */
-  of(method: "GET" | "POST", address: string): Permission | undefined {
+  of(method: "GET" | "POST", address: string): Needed | undefined {
     const route = `${method} ${address.split(/[?#]/)[0]}`;
     const exact = this.#exact.get(route);
     if (exact !== undefined) return exact;

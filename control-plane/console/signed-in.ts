@@ -24,7 +24,7 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
     method: "GET" | "POST",
     ...[url, needs, handler, { permission: other, ...options } = {}]: Parameters<AddRoute>
   ) => {
-    const permission = pages.pagePermissions.add(method, url, other ?? needs);
+    const permission = pages.pagePermissions.add(method, url, needs, other);
     pages.route({
       method,
       url,

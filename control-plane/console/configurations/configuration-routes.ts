@@ -8,7 +8,7 @@ import { getConfiguration, readValueMarks } from "../../services/configurations/
 import { updateConfiguration } from "../../services/configurations/update.ts";
 import { deleteConfiguration } from "../../services/configurations/delete.ts";
 import type { Context } from "../../services/context.ts";
-import { listConnections } from "../../services/connections/connections.ts";
+import { getConnection, listConnections } from "../../services/connections/connections.ts";
 import { listPullRequests } from "../../services/pull-requests/pull-requests.ts";
 import { checkDrift } from "../../services/drift/checks.ts";
 import { readPlanSummary } from "../../services/plans/read-summary.ts";
@@ -24,9 +24,11 @@ import {
 import { listSetsOfConfiguration } from "../../services/variable-sets/attached.ts";
 import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
 import { listSchedules } from "../../services/schedules/schedules.ts";
+import { seesWholeSpace } from "../../services/teams/spaces.ts";
 import { getZoneName } from "../../services/zones/zones.ts";
 import { ruleIn } from "../approvals/rule-view.ts";
 import { jobsOfOne } from "../jobs/job-table.ts";
+import { withSeenJobs } from "../schedules/seen-jobs.ts";
 import { stateView } from "../states/state-view.ts";
 import { attachOrDetach } from "../variable-sets/attach-input.ts";
 import { attachedSets } from "../variable-sets/attached-view.ts";
@@ -123,7 +125,9 @@ export function configurationPages(pages: SignedIn, context: Context): void {
       findStateLock(context, caller, id),
       follow && listPullRequests(context, caller, open, undefined, pullsShown, { digests: false }),
       checked === null ? null : readPlanSummary(context.store.read, checked, Infinity),
-      listSchedules(context, caller, { configuration_id: id }, undefined, schedulesShown),
+      listSchedules(context, caller, { configuration_id: id }, undefined, schedulesShown).then(
+        (list) => withSeenJobs(context, caller, list),
+      ),
     ]);
     const now = time(context.now());
     const shownRuns = runs.get(id) ?? [];
@@ -157,7 +161,7 @@ export function configurationPages(pages: SignedIn, context: Context): void {
       const [marks, sets, all] = await Promise.all([
         readValueMarks(context, caller, id),
         listSetsOfConfiguration(context, caller, id),
-        listVariableSetNames(context, caller, mostSets),
+        seesWholeSpace(caller) ? listVariableSetNames(context, caller, mostSets) : [],
       ]);
       const path = `/configurations/${id}/variables`;
       return html`${entryKinds.map((kind) => entriesView(path, configuration, marks, kind, forms))}
@@ -211,13 +215,16 @@ export function configurationPages(pages: SignedIn, context: Context): void {
   const settings = tab(
     "/settings",
     async (configuration, { caller, forms }) => {
-      const { cloud_identity_id: id } = configuration;
+      const { cloud_identity_id: id, follow } = configuration;
+      const seesAll = seesWholeSpace(caller);
       const [identity, connections] = await Promise.all([
         id === null ? null : getCloudIdentity(context, caller, id),
-        listConnections(context, caller, undefined, mostConnections),
+        seesAll
+          ? listConnections(context, caller, undefined, mostConnections)
+          : Promise.all(follow ? [getConnection(context, caller, follow.connection_id)] : []),
       ]);
       const now = time(context.now());
-      return configurationSettings({ configuration, identity, connections, now }, forms);
+      return configurationSettings({ configuration, identity, connections, seesAll, now }, forms);
     },
     {},
   )

@@ -18,11 +18,13 @@ interface SettingsViewModel {
   readonly configuration: Configuration;
   readonly identity: CloudIdentity | null;
   readonly connections: readonly Connection[];
+  /** Whether these are all connections of the space. */
+  readonly seesAll: boolean;
   readonly now: string;
 }
 
 export const configurationSettings = (
-  { configuration, identity, connections, now }: SettingsViewModel,
+  { configuration, identity, connections, seesAll, now }: SettingsViewModel,
   forms: FormsOf,
 ): Html =>
   html`<section class="settings" aria-label="Settings">
@@ -33,8 +35,8 @@ export const configurationSettings = (
         >
       </p>
     </section>
-    ${followSection(configuration, connections, forms)} ${ruleSection(configuration, forms)}
-    ${expirySection(configuration, forms, now)}
+    ${followSection(configuration, connections, seesAll, forms)}
+    ${ruleSection(configuration, forms)} ${expirySection(configuration, forms, now)}
     <div class="danger-zone">
       ${destroySection(configuration, forms("destroy"))}
       <section aria-labelledby="delete-title">

@@ -55,6 +55,7 @@ const values = [
 export const followSection = (
   configuration: Configuration,
   connections: readonly Connection[],
+  seesAll: boolean,
   forms: FormsOf,
 ): Html => {
   const { id, source, follow = null } = configuration;
@@ -78,7 +79,12 @@ export const followSection = (
           ? html`<p class="soft">Only a configuration with a git source can follow a branch.</p>`
           : connections.length === 0
             ? html`<p class="soft">
-                First <a href="/connections/new">connect the code host</a> of ${source.url}.
+                ${
+                  seesAll
+                    ? html`First <a href="/connections/new">connect the code host</a> of
+                        ${source.url}.`
+                    : "Only someone with a role in the whole team can choose a connection first."
+                }
               </p>`
             : ask(words, followForm(configuration, connections, form, action), !!form.refusal)
       }

@@ -30,6 +30,8 @@ export interface Overview extends Inbox {
   readonly seesWorkers: boolean;
   /** Whether the reader may add a worker, and create zones and configurations. */
   readonly mayAdd: boolean;
+  readonly mayCreateZone: boolean;
+  /** In a zone at least. */
   readonly mayConfigure: boolean;
   readonly now: string;
 }
@@ -156,7 +158,7 @@ const firstVisit = (overview: Overview): Html =>
       <li>${addWorker(overview)} on a machine where terraform may run.</li>
       <li>
         ${
-          overview.mayConfigure
+          overview.mayCreateZone
             ? html`Run <code>windlass up</code>, or <a href="/zones">create a zone</a> and in it a
                 configuration.`
             : "Ask a deployer of the team to create a zone, and in it a configuration."

@@ -26,6 +26,7 @@ import { listWorkers } from "../../services/workers/workers.ts";
 import { stripRuns, tilesLimit } from "./fleet-view.ts";
 import { inboxLimit } from "./inbox-view.ts";
 import { countLimit, jobsShown, overviewPage, type RunningJob } from "./overview-page.ts";
+import { inWholeSpace } from "../page/in-space.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { time } from "../../domain/moments.ts";
 
@@ -108,7 +109,8 @@ export function overviewPages(pages: SignedIn, context: Context): void {
         ),
       },
       seesWorkers: seesWholeSpace(caller),
-      mayAdd: seesWholeSpace(caller) && mayDo(caller, "administer"),
+      mayAdd: mayDo(inWholeSpace(caller), "administer"),
+      mayCreateZone: mayDo(inWholeSpace(caller), "configure"),
       mayConfigure: mayDo(caller, "configure"),
       now: time(context.now()),
     });

@@ -8,6 +8,12 @@ import type { PagePermissions } from "../page-permissions.ts";
 export const teamOf = ({ spaces, space_id }: UserCaller): string | null =>
   spaces.find((space) => space.space_id === space_id)?.slug ?? null;
 
+/** The caller with the role in the whole space, for what belongs to no zone. */
+export const inWholeSpace = (caller: UserCaller): UserCaller => ({
+  ...caller,
+  role: caller.spaces.find((space) => space.space_id === caller.space_id)?.role ?? "none",
+});
+
 /** Pages whose address names no thing: `?team=` says whose things they show. */
 const withoutId =
   /^\/(?:teams|(?:zones|jobs|workers|identities|variable-sets|connections|notifications|schedules|pull-requests|audit|settings|search)(?:\/[a-z-]+)*)?(?=[?#]|$)/;
@@ -38,8 +44,9 @@ export function fitToSpace(page: string, caller: UserCaller, permissions: PagePe
             /<form\s+method="get"\s+action="([^"]*\?team=[^"]*)"[^>]*>/g,
             (form) => `${form}<input type="hidden" name="team" value="${team}" />`,
           );
-  const lacking = (permission: Permission | undefined): Role | undefined =>
-    permission && roleFor(caller, permission);
+  const whole = inWholeSpace(caller);
+  const lacking = (needed: ReturnType<PagePermissions["of"]>): Role | undefined =>
+    needed && roleFor(needed.inZones ? caller : whole, needed.permission);
   return linked
     .replaceAll(
       /<form\s+method="post"\s+action="([^"]*)"[^>]*>.*?<\/form>/gs,
@@ -48,12 +55,21 @@ export function fitToSpace(page: string, caller: UserCaller, permissions: PagePe
         const [, needs] = /^<form\s[^>]*data-needs="(\w+)"/.exec(form) ?? [];
         return withoutRefused(
           form,
-          lacking((needs as Permission | undefined) ?? permissions.of("POST", action)),
+          needs === undefined
+            ? lacking(permissions.of("POST", action))
+            : roleFor(caller, needs as Permission),
         );
       },
     )
-    .replaceAll(/<a\s([^>]*)href="([^"]*)"[^>]*>([^<]*)<\/a\s*>/g, (link, start, address, words) =>
-      asRefused(link, { start, words }, lacking(permissions.of("GET", address))),
+    .replaceAll(
+      /<a\s([^>]*)href="([^"]*)"[^>]*>([^<]*)<\/a\s*>/g,
+      (link, start, address, words) => {
+        const needed = permissions.of("GET", address);
+        const role = lacking(needed);
+        // A name of something that the reader's zones use.
+        if (role !== undefined && needed?.permission === "read") return words;
+        return asRefused(link, { start, words }, role);
+      },
     );
 }
 

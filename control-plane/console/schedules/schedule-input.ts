@@ -6,16 +6,20 @@ import { time } from "../../domain/moments.ts";
 import type { Form } from "../page/form.ts";
 import { placeOf } from "./schedule-words.ts";
 
-export function scheduleFrom(form: Form): unknown {
+/** `now`: the schedule that the form changes. */
+export function scheduleFrom(form: Form, now?: Schedule): unknown {
   const [scope, id = ""] = form.word("place").split(":");
   // When it comes can be seen before.
   if (id === "" && !form.isOn("preview"))
     throw invalid("body.configuration_id", "choose a zone or a configuration");
   const timezone = form.word("timezone");
   const minutes = form.word("window_minutes");
+  const before = now?.timezone === timezone ? fieldsOf(now) : undefined;
   /** The schema refuses what is no time. */
-  const moment = (name: string): string | null => {
+  const moment = (name: "starts_at" | "ends_at"): string | null => {
     const wall = form.word(name);
+    // A field has no seconds, and not which of two times that a clock shows twice.
+    if (now && wall === before?.[name]) return now[name];
     const at = wall === "" ? null : momentAt(timezone, wall);
     return at === null ? wall || null : time(at);
   };

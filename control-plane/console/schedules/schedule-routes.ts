@@ -22,6 +22,7 @@ import type { SignedIn } from "../signed-in.ts";
 import { previewView } from "./schedule-fields.ts";
 import { fieldsOf, scheduleFrom } from "./schedule-input.ts";
 import { schedulePage, type ScheduleViewModel } from "./schedule-page.ts";
+import { withSeenJobs } from "./seen-jobs.ts";
 import { kindWords, type Place } from "./schedule-words.ts";
 import { newSchedulePage, schedulesPage } from "./schedules-page.ts";
 
@@ -78,7 +79,9 @@ export function schedulePages(pages: SignedIn, context: Context): void {
       const place = placeIn(request.query);
       const [schedules, places] = await Promise.all([
         readList(request.query, shown, (before, limit) =>
-          listSchedules(context, caller, filterBy(place), before, limit),
+          listSchedules(context, caller, filterBy(place), before, limit).then((list) =>
+            withSeenJobs(context, caller, list),
+          ),
         ),
         placesOf(caller),
       ]);
@@ -120,8 +123,9 @@ export function schedulePages(pages: SignedIn, context: Context): void {
     forms: FormsOf,
     { preview = null, ran }: Partial<Pick<ScheduleViewModel, "preview" | "ran">> = {},
   ) => {
+    const [shownOne = schedule] = await withSeenJobs(context, caller, [schedule]);
     const model = {
-      schedule,
+      schedule: shownOne,
       places: await placesOf(caller),
       times: schedule.next_at === null ? [] : nextTimes(context, schedule),
       preview,

@@ -78,6 +78,6 @@ export const nextView = ({ next_at, enabled }: Schedule, now: string): Html | st
 export const lastView = ({ last }: Schedule, now: string): Html | string =>
   last === null
     ? "Not yet"
-    : last.job_id === undefined
-      ? html`Skipped ${ago(last.at, now)}`
-      : html`<a href="/jobs/${last.job_id}">Queued ${ago(last.at, now)}</a>`;
+    : last.job_id !== undefined
+      ? html`<a href="/jobs/${last.job_id}">Queued ${ago(last.at, now)}</a>`
+      : html`${last.skipped === undefined ? "Queued" : "Skipped"} ${ago(last.at, now)}`;

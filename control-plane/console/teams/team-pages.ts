@@ -102,6 +102,7 @@ export const teamPage = (
           isByGroup(member) ? "" : removal(path, member, user, team.role),
         ]),
       )}
+      ${team.role === null ? html`<p class="soft">The other members are shown to those with a role in the team.</p>` : null}
       <p class="soft">
         A viewer reads. A planner also plans. A deployer also deploys, approves and changes
         configurations. An admin also manages workers and members, and deletes. In a zone the higher

@@ -69,9 +69,9 @@ export function teamPages(pages: SignedIn, context: Context): void {
     .page("/teams/:slug", "getTeam", {
       find: (caller: UserCaller) => getTeam(context, caller),
       draw: async (team, { caller, forms }) => {
-        // The members belong to the whole team.
-        const members =
-          team.role === null ? [] : await listMembers(context, caller, undefined, membersLimit);
+        const all = await listMembers(context, caller, undefined, membersLimit);
+        // The other members belong to the whole team.
+        const members = all.filter((one) => team.role !== null || one.user_id === caller.user_id);
         const zones = await zoneNames(caller);
         const invitations =
           team.role === "admin"

@@ -8,10 +8,14 @@ import {
   deleteZone,
   updateZone,
 } from "../../services/zones/zones.ts";
+import { mayDo } from "../../domain/roles.ts";
 import { listSchedules } from "../../services/schedules/schedules.ts";
+import { seesWholeSpace } from "../../services/teams/spaces.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
 import type { Form } from "../page/form.ts";
+import { inWholeSpace } from "../page/in-space.ts";
 import { idIn, readList } from "../page/list.ts";
+import { withSeenJobs } from "../schedules/seen-jobs.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { listSetsOfZone } from "../../services/variable-sets/attached.ts";
 import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
@@ -59,18 +63,21 @@ export function zonePages(pages: SignedIn, context: Context): void {
           runs: await listRuns(context, ids),
           sets: {
             ...(await listSetsOfZone(context, caller, zone.id)),
-            all: await listVariableSetNames(context, caller, mostSets),
+            all: seesWholeSpace(caller)
+              ? await listVariableSetNames(context, caller, mostSets)
+              : [],
           },
-          schedules: await listSchedules(
+          schedules: await withSeenJobs(
             context,
             caller,
-            { zone_id: zone.id },
-            undefined,
-            schedulesShown,
+            await listSchedules(context, caller, { zone_id: zone.id }, undefined, schedulesShown),
           ),
-          spaces: caller.spaces.filter(
-            ({ space_id, role }) => role === "admin" && space_id !== caller.space_id,
-          ),
+          // Moving it away takes it from the whole space.
+          spaces: mayDo(inWholeSpace(caller), "administer")
+            ? caller.spaces.filter(
+                ({ space_id, role }) => role === "admin" && space_id !== caller.space_id,
+              )
+            : [],
           now: time(context.now()),
         };
         return { ...frame, title: zone.name, body: zonePage(model, forms) };
