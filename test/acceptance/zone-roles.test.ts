@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { followDefaults } from "../../protocol/follow.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
@@ -10,6 +11,7 @@ import type { ServedRoute } from "../helpers/plane/routes.ts";
 import { callsOf } from "../helpers/plane/calls.ts";
 import { ask, setRows } from "../helpers/plane/plane.ts";
 import { addJob, addRows, addSpec } from "../helpers/plane/rows.ts";
+import { attributes } from "../helpers/console/forms.ts";
 import { bearer } from "../helpers/people/sign-in.ts";
 import { dump } from "../helpers/store/store-dump.ts";
 import {
@@ -202,6 +204,93 @@ it("the overview and the search show of a space what is in the zones", async () 
     if (!path.startsWith("/zones"))
       expect([path, shown(await read(admin.session, path))]).toEqual([path, all]);
   }
+});
+
+it("pages name of the whole space only what the zones use, and have it selected", async () => {
+  const space = await makeSpace(plane);
+  const [zone = "", other = ""] = space.zones;
+  const { client } = space;
+  const make = async (mark: string) => {
+    const name = `${mark}-${space.slug}`;
+    const [set, identity, connection] = await Promise.all([
+      client.call("createVariableSet", { body: { name } }),
+      client.call("createCloudIdentity", {
+        body: { name, provider: "aws", role_arn: "arn:aws:iam::123456789012:role/x" },
+      }),
+      client.call("createConnection", {
+        body: { name, kind: "forgejo", base_url: "https://git.invalid", credential: "t" },
+      }),
+    ]);
+    return { name, set: set.id, identity: identity.id, connection: connection.id };
+  };
+  const [used, hidden] = [await make("used"), await make("hidden")];
+  const { id } = await client.call("createConfiguration", {
+    body: {
+      name: "following",
+      zone_id: zone,
+      cloud_identity_id: used.identity,
+      source: { type: "git", url: "https://git.invalid/ada/infra-1.git" },
+    },
+  });
+  await addRows(plane.context.store, "follows", {
+    spec_id: id,
+    connection_id: used.connection,
+    repository_id: "1",
+    repository: "ada/infra-1",
+    branch: "main",
+    settings: JSON.stringify({ ...followDefaults, webhook_problem: null }),
+    seen_commit: null,
+    look_at: plane.context.now() + 1e12,
+    updated_at: 1,
+  });
+  await client.call("attachToConfiguration", {
+    params: { id: used.set, configuration_id: id },
+  });
+  // A job of a time at which its configuration was in another zone.
+  const job = await addJob(plane.context.store, { id: space.id, zone: other }, { spec_id: id });
+  const schedule = await client.call("createSchedule", {
+    body: {
+      name: "nightly",
+      kind: "plan",
+      configuration_id: id,
+      cron: "0 0 1 1 *",
+      timezone: "UTC",
+    },
+  });
+  await setRows(plane, "schedules", { last_at: 1, last_job_id: job.id }, { id: schedule.id });
+  const given = { role: null, zones: { [zone]: "deployer" } } as const;
+  const { session } = await newMember(space, given);
+  const admin = (await newMember(space, "admin")).session;
+  const read = async (headers: Headers, path: string) =>
+    (await ask(plane, "GET", path, { headers })).text;
+  const own = `/configurations/${id}`;
+  for (const [path, sees] of [
+    [`/zones/${zone}`, false],
+    [`/zones/${zone}/new`, false],
+    [`${own}/edit`, true],
+    [`${own}/variables`, true],
+    [`${own}/settings`, true],
+  ] as const) {
+    const text = await read(session, path);
+    expect([path, text.includes(used.name), text.includes(hidden.name)]).toEqual([
+      path,
+      sees,
+      false,
+    ]);
+    expect([path, (await read(admin, path)).includes(hidden.name)]).toEqual([path, true]);
+  }
+  for (const path of ["/schedules", `/schedules/${schedule.id}`]) {
+    const text = await read(session, path);
+    expect([path, text.includes("Queued"), text.includes(job.id)]).toEqual([path, true, false]);
+    expect([path, (await read(admin, path)).includes(job.id)]).toEqual([path, true]);
+  }
+  for (const [path, thing] of [
+    ["edit", used.identity],
+    ["settings", used.connection],
+  ] as const)
+    expect(
+      attributes(await read(session, `${own}/${path}`), "option[selected]", "value"),
+    ).toContain(thing);
 });
 
 it("a role in a zone raises the role in the whole space, there and nowhere else", async () => {

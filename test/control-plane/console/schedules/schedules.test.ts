@@ -1,9 +1,9 @@
 /** The pages of schedules and of the end of a configuration. */
 import { expect } from "vitest";
 import type { Schedule } from "../../../../protocol/schedules.ts";
-import { attributes, words } from "../../../helpers/console/forms.ts";
+import { attributes, dom, words } from "../../../helpers/console/forms.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { setRows } from "../../../helpers/plane/plane.ts";
+import { readRow, setRows } from "../../../helpers/plane/plane.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane, it } = planeForFile();
@@ -84,6 +84,50 @@ it("is shown before it is saved, made, changed, switched, run and deleted", asyn
   expect(words(await user.page("/"))).toContain("nightly The schedule skipped its run");
   await user.post(`${path}/delete`);
   expect(await list()).toEqual([]);
+});
+
+it("keeps the bounds, the runs that wait and the author where only the name changes", async () => {
+  const user = await openSampleUser(plane);
+  const bounds = {
+    // The clock shows 02:30 for the second time that night.
+    starts_at: "2030-10-27T01:30:40.000Z",
+    ends_at: "2031-01-01T00:00:59.999Z",
+  };
+  const { id } = await user.client.call("createSchedule", {
+    body: {
+      ...bounds,
+      name: "nightly",
+      kind: "drift",
+      zone_id: user.owner.zone,
+      cron: "30 2 * * 1-5",
+      timezone: "Europe/Berlin",
+    },
+  });
+  const kept = { author_id: null, spread_to: user.owner.zone };
+  await setRows(plane, "schedules", kept, { id });
+  const form = dom(await user.page(`/schedules/${id}`)).querySelector("form.by-kind")!;
+  const value = (name: string) =>
+    form.querySelector(`input[name=${name}]`)?.getAttribute("value") ?? "";
+  const shown = fields({
+    place: `zone:${user.owner.zone}`,
+    window_minutes: "",
+    timezone: "Europe/Berlin",
+    seen: value("seen"),
+    starts_at: value("starts_at"),
+    ends_at: value("ends_at"),
+  });
+  expect(shown.starts_at).toBe("2030-10-27T02:30");
+  const save = async (change: Record<string, string>) => {
+    expect((await user.post(`/schedules/${id}`, { ...shown, ...change })).status).toBe(303);
+    return user.client.call("getSchedule", { params: { id } });
+  };
+  expect(await save({ name: "renamed" })).toMatchObject({ ...bounds, name: "renamed" });
+  expect(await readRow(plane, "schedules", { id })).toMatchObject(kept);
+  // A time of another clock is another moment.
+  expect(await save({ seen: "", timezone: "UTC" })).toMatchObject({
+    starts_at: "2030-10-27T02:30:00.000Z",
+  });
+  expect(await readRow(plane, "schedules", { id })).toMatchObject({ author_id: user.id });
 });
 
 it("is refused with the field that is wrong, and keeps what was entered", async () => {

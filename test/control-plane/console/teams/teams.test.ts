@@ -4,7 +4,7 @@ import { dom, words } from "../../../helpers/console/forms.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addState } from "../../../helpers/plane/rows.ts";
 import { openPerson } from "../../../helpers/people/sign-in.ts";
-import { addPerson, newSlug, openTeam } from "../../../helpers/people/teams.ts";
+import { addPerson, join, newSlug, openTeam } from "../../../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
 
@@ -180,6 +180,51 @@ test.each<[role: Role, off: string[]]>([
       // The page of the refusal stays in the team.
       if (status === 403) expect(text).toContain(`<a href="/jobs?team=${team.slug}"`);
     }
+  },
+);
+
+test("someone with roles in zones only sees in the list of members themselves, and leaves", async () => {
+  const team = await openTeam(plane);
+  const { id } = await team.calls.call("createZone", { body: { name: "shared" } });
+  const person = await openPerson(plane);
+  await join(plane, team.admin, team.slug, person, { role: null, zones: { [id]: "admin" } });
+  const page = await person.page(team.path);
+  expect(words(page)).toMatch(
+    new RegExp(`Remove ${person.email} \\(you\\) admin in shared .* Leave the team`),
+  );
+  expect(words(page)).toContain("The other members are shown to those with a role in the team.");
+  expect(page.text).not.toContain(team.admin.email);
+  const left = await person.post(`${team.path}/members/${person.id}/remove`);
+  expect([left.status, left.headers["location"]]).toEqual([303, "/teams?team="]);
+  expect((await person.page(team.path)).status).toBe(404);
+});
+
+test.each<[role: Role | null, off: string[]]>([
+  ["viewer", ["Attach: Needs the role deployer", "Detach: Needs the role deployer"]],
+  [null, ["Detach: Needs the role deployer"]],
+])(
+  "an admin of a zone with the role %s in the team gets no button that is refused",
+  async (role, off) => {
+    const team = await openTeam(plane);
+    const person = await openPerson(plane);
+    const { id } = await team.calls.call("createZone", { body: { name: "shared" } });
+    await join(plane, team.admin, team.slug, person, { role, zones: { [id]: "admin" } });
+    const overview = words(await person.page(`/?team=${team.slug}`));
+    expect(overview).toContain("Ask a deployer of the team to create a zone");
+    expect(overview).toContain("Ask an admin of the team to add a worker");
+    const [set] = await Promise.all(
+      ["base", "free"].map((name) => team.calls.call("createVariableSet", { body: { name } })),
+    );
+    const params = { id: set!.id, zone_id: id };
+    await team.calls.call("attachToZone", { params });
+    const { text } = await person.page(`/zones/${id}`);
+    expect(offOn(text).toSorted()).toEqual(off);
+    expect(text).not.toContain("Move to another space");
+    expect(text.includes(`href="/variable-sets/${set!.id}"`)).toBe(role !== null);
+    expect(words(text)).toContain(" base ");
+    expect(offOn((await person.page(`/zones?team=${team.slug}`)).text)).toEqual([
+      "Create the zone: Needs the role deployer",
+    ]);
   },
 );
 
