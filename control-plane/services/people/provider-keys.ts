@@ -24,7 +24,7 @@ const known = new WeakMap<ProviderSettings, KeyOf>();
 
 /**
  * Finds the key of a token. The keys are fetched again for one that is not known, because a provider
- * signs with a new key at once; after that at most once a minute.
+ * signs with a new key at once; at most once a minute while that finds none.
  */
 export function keysOf(settings: ProviderSettings, address: string, fetch: Fetch): KeyOf {
   const found = known.get(settings);
@@ -37,15 +37,22 @@ export function keysOf(settings: ProviderSettings, address: string, fetch: Fetch
       fetch(url, { method, headers: Object.fromEntries(headers) }),
   });
   let askedAt = -Infinity;
+  let fetching: Promise<void> | undefined;
   const keyOf: KeyOf = async (header, token) => {
     try {
       return await set(header, token);
     } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       const now = performance.now();
-      if (!(error instanceof errors.JWKSNoMatchingKey) || askedAt > now - minute) throw error;
-      askedAt = now;
-      await set.reload();
-      return set(header, token);
+      if (!fetching && askedAt <= now - minute) {
+        askedAt = now;
+        fetching = set.reload().finally(() => (fetching = undefined));
+      }
+      await fetching;
+      const key = await set(header, token);
+      // The provider did have a new key, and may soon have another one.
+      askedAt = -Infinity;
+      return key;
     }
   };
   known.set(settings, keyOf);
