@@ -114,7 +114,7 @@ export const exchangeCode = (
       idTokenExpected: isDiscovered(name),
       ...(nonce === undefined ? {} : { expectedNonce: nonce }),
     });
-    if (isOidc(name)) await checkSignature(settings, config, tokens.id_token);
+    if (isOidc(name)) await checkSignature(name, settings, tokens.id_token);
     return tokens;
   });
 
@@ -129,7 +129,8 @@ export const refreshGrant = (
 
 /**
  * Asks a provider anew for a session there. Returns "refused" if it has ended the session. Throws
- * `provider_unavailable` for everything else, such as a client whose secret was replaced.
+ * `provider_unavailable` for everything else, such as a client whose secret was replaced. The caller
+ * keeps the refresh token before it checks the signature of the ID token.
  */
 export async function renew(
   name: OidcName,
@@ -138,9 +139,7 @@ export async function renew(
 ): Promise<ProviderTokens | "refused"> {
   try {
     const config = await configurationOf(name, settings);
-    const tokens = await client.refreshTokenGrant(config, refreshToken);
-    await checkSignature(settings, config, tokens.id_token);
-    return tokensOf(tokens);
+    return tokensOf(await client.refreshTokenGrant(config, refreshToken));
   } catch (error) {
     if (error instanceof RefusalError) throw error;
     if (error instanceof client.ResponseBodyError && error.error === "invalid_grant")
@@ -151,17 +150,22 @@ export async function renew(
 
 /**
  * Checks the signature of an ID token, although it came over a connection of our own. Its claims are
- * checked by the client, which does not fetch keys again right after it has fetched them.
+ * checked by the client, which does not fetch keys again right after it has fetched them. Throws
+ * `provider_unavailable`.
  */
-async function checkSignature(
+export async function checkSignature(
+  name: OidcName,
   settings: ProviderSettings,
-  config: client.Configuration,
   token: string | undefined,
 ): Promise<void> {
-  const { jwks_uri } = config.serverMetadata();
   if (token === undefined) return;
+  const { jwks_uri } = await discovered(name, settings);
   if (jwks_uri === undefined) throw unavailable("it publishes no keys");
-  await compactVerify(token, keysOf(settings, jwks_uri, keyFetch(settings)), { algorithms });
+  try {
+    await compactVerify(token, keysOf(settings, jwks_uri, keyFetch(settings)), { algorithms });
+  } catch (error) {
+    throw faultOf(error);
+  }
 }
 
 /** How keys are fetched, with the limits of every request to a provider. */

@@ -38,7 +38,13 @@ import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
 import { applyGroups } from "../teams/group-members.ts";
 import { wholeBody } from "../whole-body.ts";
-import { discovered, keyFetch, renew, type ProviderTokens } from "./oauth-client.ts";
+import {
+  checkSignature,
+  discovered,
+  keyFetch,
+  renew,
+  type ProviderTokens,
+} from "./oauth-client.ts";
 import { algorithms, keysOf } from "./provider-keys.ts";
 import { unavailable } from "./provider-http.ts";
 import { oidcPerson } from "./provider-person.ts";
@@ -117,20 +123,20 @@ async function ask(
 ): Promise<boolean> {
   const { store, now } = context;
   const tokens = await renew(name, settings, refreshToken);
-  if (tokens === "refused" || (tokens.subject ?? subject) !== subject) return false;
+  if (tokens === "refused") return false;
   const { refresh_token, id_token } = tokens;
+  // First: many providers accept each refresh token only once, and what follows can fail.
+  if (refresh_token !== undefined) {
+    const change = { refresh_token: seal(context, id, refresh_token) };
+    await store.write((tx) => updateProviderSession(tx, id, change));
+  }
+  await checkSignature(name, settings, id_token);
+  if ((tokens.subject ?? subject) !== subject) return false;
   const last = open(context, id, known);
   const lastClaims = last === undefined ? undefined : decodeJwt(last);
   // It may have none, but no other one (OpenID Connect Core 1.0, section 12.2).
   const [nonce, lastNonce] = [tokens.claims?.["nonce"], lastClaims?.["nonce"]];
   const isOther = nonce !== undefined && lastNonce !== undefined && nonce !== lastNonce;
-  // At once: many providers accept each refresh token only once.
-  await store.write((tx) =>
-    updateProviderSession(tx, id, {
-      ...(refresh_token === undefined ? {} : { refresh_token: seal(context, id, refresh_token) }),
-      ...(id_token === undefined || isOther ? {} : { id_token: seal(context, id, id_token) }),
-    }),
-  );
   if (isOther) throw unavailable("its ID token is of another sign-in");
   // A renewal need not bring an ID token either: then the last one holds.
   const { email, shown, verified, groups } = await oidcPerson(name, settings, {
@@ -140,7 +146,10 @@ async function ask(
   });
   await asSystem(() =>
     writeJobs(context, async (tx, afterCommit) => {
-      await updateProviderSession(tx, id, { answered_at: now() });
+      await updateProviderSession(tx, id, {
+        answered_at: now(),
+        ...(id_token === undefined ? {} : { id_token: seal(context, id, id_token) }),
+      });
       const account = { provider: "oidc", host, subject } as const;
       await updateAccount(tx, account, {
         email: email ?? shown ?? subject,

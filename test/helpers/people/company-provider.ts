@@ -11,6 +11,8 @@ export interface CompanyProvider {
   subject: string;
   /** Changes the claims of the next ID tokens, which are signed with the provider's key. */
   forge: ((claims: JWTPayload) => JWTPayload) | undefined;
+  /** The next ID tokens have a signature of another key. */
+  isMissigned: boolean;
   /** The token endpoint answers 503. */
   isDown: boolean;
   /** How often the token endpoint was asked. */
@@ -50,6 +52,7 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
     people: new Map<string, Readonly<Record<string, unknown>>>(),
     subject: "",
     forge: undefined as CompanyProvider["forge"],
+    isMissigned: false,
     isDown: false,
     isSilent: false,
     asked: 0,
@@ -121,13 +124,16 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
   function forgeIn(response: ServerResponse): void {
     const end = response.end.bind(response) as (text: unknown) => ServerResponse;
     response.end = ((text: unknown) => {
-      const { forge } = state;
+      const { forge, isMissigned } = state;
       const body = JSON.parse(String(text)) as Record<string, unknown>;
-      if (!forge || typeof body["id_token"] !== "string") return end(text);
+      const token = body["id_token"];
+      if (typeof token !== "string") return end(text);
+      const changed = forge ? sign(forge(decodeJwt(token))) : Promise.resolve(token);
       response.removeHeader("content-length");
-      void sign(forge(decodeJwt(body["id_token"]))).then((id_token) =>
-        end(JSON.stringify({ ...body, id_token })),
-      );
+      void changed.then((signed) => {
+        const id_token = isMissigned ? signed.replace(/[^.]*$/, "A".repeat(342)) : signed;
+        end(JSON.stringify({ ...body, id_token }));
+      });
       return response;
     }) as typeof response.end;
   }

@@ -33,7 +33,7 @@ const { allow, person, enter, isIn, staysIn, sessionsOf, wait } = companySignIn(
 );
 
 beforeEach(() => {
-  Object.assign(company, { forge: undefined, isDown: false });
+  Object.assign(company, { forge: undefined, isMissigned: false, isDown: false });
   allow("oidc:*");
 });
 
@@ -262,6 +262,22 @@ describe("a session at the provider", () => {
     expect(await staysIn(headers)).toBe(stays);
     const { groups } = await readRow(plane, "accounts", { subject });
     expect(JSON.parse(groups ?? "")).toEqual(["engineers"]);
+  });
+
+  test("keeps its new refresh token when its ID token cannot be checked", async () => {
+    const { subject } = person({ groups: ["engineers"] });
+    const { headers } = await enter();
+    const groups = async () => (await readRow(plane, "accounts", { subject })).groups;
+    company.people.set(subject, { groups: ["admins"] });
+    company.isMissigned = true;
+    await wait(subject, 16 * minute);
+    expect(await staysIn(headers)).toBe(true);
+    expect(await groups()).toBe('["engineers"]');
+    company.isMissigned = false;
+    await wait(subject, 16 * minute);
+    // This provider ends a session whose former refresh token comes again.
+    expect(await staysIn(headers)).toBe(true);
+    expect(await groups()).toBe('["admins"]');
   });
 
   test("goes on while the provider never answers, and no request waits for it twice", async () => {
