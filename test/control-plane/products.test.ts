@@ -29,7 +29,7 @@ import { replaceTeamGroups } from "../../control-plane/services/teams/groups.ts"
 import { search, searchedNames } from "../../control-plane/services/search/search.ts";
 import { approvalSteps } from "../helpers/people/approvals.ts";
 import type { Queries, Store } from "../../control-plane/store/db.ts";
-import { callerOf } from "../helpers/people/caller.ts";
+import { callerOf, personalSpace } from "../helpers/people/caller.ts";
 import { addMember, addTeam, addTeamSpec } from "../helpers/people/teams.ts";
 import { addTestUser } from "../helpers/people/user.ts";
 import { readRows, setRows } from "../helpers/plane/plane.ts";
@@ -74,7 +74,8 @@ test("names × letters: a search reads so many names, whatever the text is", asy
     }).catch(() => undefined);
   const letters = Array.from({ length: 100 }, (_, at) => String.fromCodePoint(0x410 + at)).join("");
   const { context, work } = counted(plane.context);
-  expect(await search(context, callerOf(owner), letters)).toEqual([]);
+  const caller = { ...callerOf(owner), spaces: [personalSpace(owner)] };
+  expect(await search(context, caller, letters)).toEqual([]);
   expect(work.rows).toBeLessThanOrEqual(5 * searchedNames);
 });
 
@@ -342,7 +343,7 @@ describe("configurations × versions of their states, when a zone moves", () => 
     await addState(context.store, { spec_id, blob: uuid(), size_bytes: 5 });
     const to = { space_id: target.id, slug: "to", role: "admin" } as const;
     const zone = { id: owner.zone, name: "moves" };
-    const caller = { ...callerOf(owner), spaces: [to] as never };
+    const caller = { ...callerOf(owner), spaces: [personalSpace(owner), to] as never };
     await expect(
       context.store.write((tx) => moveZone(context, tx, caller, zone, to as never, states)),
     ).rejects.toThrow(StatesChangedError);

@@ -1,10 +1,17 @@
 /** A person as the services see them. */
 import { wholeAccess } from "../../../control-plane/domain/roles.ts";
-import type { UserCaller } from "../../../control-plane/services/callers.ts";
+import type { Space, UserCaller } from "../../../control-plane/services/callers.ts";
 import type { Owner } from "../plane/rows.ts";
 import { origin } from "./sign-in.ts";
 
-/** A user who acts in their personal space without a login. */
+/** The personal space of a user. */
+export const personalSpace = ({ id }: Pick<Owner, "id">): Space => ({
+  space_id: id,
+  slug: null,
+  ...wholeAccess("admin"),
+});
+
+/** A user who acts in their personal space without a login: what they change checks none. */
 export const callerOf = ({ id }: Pick<Owner, "id">): UserCaller => ({
   user_id: id,
   email: `${id}@example.com`,
@@ -12,6 +19,6 @@ export const callerOf = ({ id }: Pick<Owner, "id">): UserCaller => ({
   login_kind: "cli",
   space_id: id,
   role: "admin",
-  spaces: [{ space_id: id, slug: null, ...wholeAccess("admin") }],
+  spaces: [],
   origin,
 });

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { search, searchedNames } from "../../../../control-plane/services/search/search.ts";
-import { callerOf } from "../../../helpers/people/caller.ts";
+import { callerOf, personalSpace } from "../../../helpers/people/caller.ts";
 import { words } from "../../../helpers/console/forms.ts";
 import { openPerson } from "../../../helpers/people/sign-in.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
@@ -21,6 +21,11 @@ const addZones = (owner: string, count: number) =>
     ),
   );
 
+const searcher = (owner: { readonly id: string }) => ({
+  ...callerOf(owner),
+  spaces: [personalSpace(owner)],
+});
+
 test("a name is found behind several pages of others, once each", async () => {
   const owner = await addOwner(plane.context.store);
   await addZones(owner.id, 2500);
@@ -28,13 +33,13 @@ test("a name is found behind several pages of others, once each", async () => {
     Array.from({ length: 3 }, () => addSpec(plane.context.store, owner)),
   );
   const { context, work } = counted(plane.context);
-  expect(await search(context, callerOf(owner), "ZONE")).toEqual([
+  expect(await search(context, searcher(owner), "ZONE")).toEqual([
     { kind: "zones", things: [{ id: owner.zone, name: "zone" }], isPartial: false },
   ]);
   // Three pages, each with the first row of the next one, and the three configurations.
   expect(work).toEqual({ statements: 7, rows: 2501 + 2 + 3 });
   const id = specs[1]!;
-  expect(await search(plane.context, callerOf(owner), id)).toMatchObject([{ things: [{ id }] }]);
+  expect(await search(plane.context, searcher(owner), id)).toMatchObject([{ things: [{ id }] }]);
 });
 
 test("names beyond the limit are not read, and the page says so", async () => {
@@ -42,7 +47,7 @@ test("names beyond the limit are not read, and the page says so", async () => {
   await addZones(person.id, searchedNames + 5);
   await person.client.call("createZone", { body: { name: "the last one" } });
   const { context, work } = counted(plane.context);
-  expect(await search(context, callerOf(person), "the last")).toEqual([
+  expect(await search(context, searcher(person), "the last")).toEqual([
     { kind: "zones", things: [], isPartial: true },
   ]);
   expect(work.rows).toBeLessThanOrEqual(searchedNames + 10);
@@ -50,7 +55,7 @@ test("names beyond the limit are not read, and the page says so", async () => {
   expect(page).toContain("There are more than are searched: the first 10,000 were.");
   expect(page).toContain("Nothing has “the last” in its name");
   // Twenty are found on the first page: what is behind it is not missing.
-  expect(await search(context, callerOf(person), "filler")).toMatchObject([
+  expect(await search(context, searcher(person), "filler")).toMatchObject([
     { kind: "zones", things: { length: 20 }, isPartial: false },
   ]);
 });
