@@ -1,5 +1,5 @@
 /** SQL of the poller: whose turn it is, what is followed, and the pull requests that were seen. */
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import type { Queries } from "../db.ts";
 import { connectionsBy, followsBy, jobChangesBy, pullRequestsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -8,6 +8,11 @@ import type { ConnectionRow } from "./connections.ts";
 import type { FollowRow } from "./follows.ts";
 
 export type PullRequestRow = Row<"pull_requests">;
+
+/** Whether no connection of the space of `connections` is looked at. */
+const isAlone = (now: number): RawBuilder<boolean> => sql<boolean>`(not exists (
+  select 1 from connections as other
+    where other.owner_id = connections.owner_id and other.busy_until > ${now}))`;
 
 /**
  * Connections to look at, the one that waits longest first. One of a space at a time: a space with
@@ -21,16 +26,7 @@ export const findDueConnections = statement<{ now: number; limit: number }, { id
       .where("poll_at", "<=", now)
       .where("busy_until", "<=", now)
       .where("quiet_until", "<=", now)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom("connections as other")
-              .select("other.id")
-              .whereRef("other.owner_id", "=", sql.ref("connections.owner_id"))
-              .where("other.busy_until", ">", now),
-          ),
-        ),
-      )
+      .where(isAlone(now))
       .orderBy("poll_at")
       .limit(limit),
 );
@@ -47,6 +43,8 @@ export const takeTurn = statement<{ id: string; now: number; until: number }, Co
       .where("id", "=", id)
       .where("poll_at", "<=", now)
       .where("busy_until", "<=", now)
+      // Servers and their pollers have read what is due before one of them took another of the space.
+      .where(isAlone(now))
       .returningAll(),
 );
 
