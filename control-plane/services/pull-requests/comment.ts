@@ -17,10 +17,15 @@ export interface CommentedPlan {
   readonly said: string;
   /** The page of the job. */
   readonly url: string;
-  readonly error: string | null;
-  readonly summary: PlanSummary | null;
   /** Names of the values that the plan did not get. */
   readonly withheld: readonly string[];
+  /** Of one plan at a time: 500 summaries of 1 MiB do not fit into memory together. */
+  readonly read: () => Promise<PlanDetails>;
+}
+
+interface PlanDetails {
+  readonly error: string | null;
+  readonly summary: PlanSummary | null;
 }
 
 interface CommentForm {
@@ -35,11 +40,11 @@ interface CommentForm {
 export const markerOf = (statusName: string): string => `<!-- windlass: ${statusName} -->`;
 
 /** Nothing in the comment is markup of a configuration: its texts are code. */
-export function commentText(
+export async function commentText(
   plans: readonly CommentedPlan[],
   commit: string,
   { marker, hasHtml, limit }: CommentForm,
-): string {
+): Promise<string> {
   const head = [
     ...(hasHtml ? [marker] : []),
     `**Windlass** planned ${code(commit.slice(0, 12))}, merged into its base.`,
@@ -53,7 +58,8 @@ export function commentText(
   ];
   const text = fitted(head, limit - 200);
   const each = Math.floor((limit - text.length) / Math.max(1, plans.length));
-  const parts = plans.map((plan) => foldedPlan(plan, hasHtml, each));
+  const parts: string[] = [];
+  for (const plan of plans) parts.push(await foldedPlan(plan, hasHtml, each));
   const whole = [text, ...parts.filter(Boolean)].join("\n\n");
   return whole.length <= limit ? whole : whole.slice(0, limit);
 }
@@ -69,8 +75,12 @@ function fitted(lines: readonly string[], limit: number): string {
 }
 
 /** Empty if there is no room for anything useful. */
-function foldedPlan(plan: CommentedPlan, hasHtml: boolean, limit: number): string {
-  const { configuration, error, summary, withheld, url } = plan;
+async function foldedPlan(plan: CommentedPlan, hasHtml: boolean, limit: number): Promise<string> {
+  const { configuration, withheld, url } = plan;
+  const more = `The rest is in [the whole plan](${url}).`;
+  const left = limit - more.length - 80;
+  if (left <= 0) return "";
+  const { error, summary } = await plan.read();
   const lines = [
     ...(withheld.length > 0
       ? [
@@ -84,14 +94,13 @@ function foldedPlan(plan: CommentedPlan, hasHtml: boolean, limit: number): strin
   ].map(visible);
   if (lines.length === 0) return "";
   const title = summary ? planHeadline(summary) : "";
-  const more = `The rest is in [the whole plan](${url}).`;
   const [open, close] = hasHtml
     ? [
         `<details><summary><code>${html(configuration)}</code> ${html(title)}</summary>\n\n`,
         `\n\n</details>`,
       ]
     : [`**${code(configuration)}** ${title}\n\n`, ""];
-  const room = limit - open.length - close.length - more.length - 80;
+  const room = left - open.length - close.length;
   const kept: string[] = [];
   let size = 0;
   for (const line of lines) {

@@ -287,10 +287,11 @@ async function postComment(
   if (shown.length === 0 || !isOver || (row.comment_id === null && !isWorthIt))
     return row.posted_comment;
   const marker = markerOf(connection.status_name);
-  const commented: CommentedPlan[] = [];
-  for (const plan of shown) commented.push(await commentedPlan(context, plan));
-  for (const job of merged.filter(isShown)) commented.push(await commentedMerge(context, job));
-  const body = commentText(commented, row.head_commit, {
+  const commented = [
+    ...shown.map((plan) => commentedPlan(context, plan)),
+    ...merged.filter(isShown).map((job) => commentedMerge(context, job)),
+  ];
+  const body = await commentText(commented, row.head_commit, {
     marker,
     hasHtml: host.hasHtmlComments,
     limit: host.limits.comment,
@@ -309,29 +310,28 @@ async function postComment(
   return digest;
 }
 
-async function commentedPlan(
-  { store: { read }, publicUrl }: Context,
-  job: Said,
-): Promise<CommentedPlan> {
-  return {
-    configuration: job.configuration ?? "",
-    said: job.description,
-    url: `${publicUrl()}/jobs/${job.job_id}`,
+const commentedPlan = ({ store: { read }, publicUrl }: Context, job: Said): CommentedPlan => ({
+  configuration: job.configuration ?? "",
+  said: job.description,
+  url: `${publicUrl()}/jobs/${job.job_id}`,
+  withheld: JSON.parse(job.withheld) as string[],
+  read: async () => ({
     error: job.status === "FAILED" ? job.error_message : null,
     summary: await readPlanSummary(read, job.job_id, attributesLimit),
-    withheld: JSON.parse(job.withheld) as string[],
-  };
-}
+  }),
+});
 
 /** What a job after the merge has come to, without the plan again. */
-const commentedMerge = async ({ publicUrl }: Context, job: Said): Promise<CommentedPlan> => ({
+const commentedMerge = ({ publicUrl }: Context, job: Said): CommentedPlan => ({
   configuration: job.configuration ?? "",
   said: `merged as ${job.commit_id.slice(0, 12)}: ${job.description}`,
   url: `${publicUrl()}/jobs/${job.job_id}`,
-  error: [
-    ...(job.status === "FAILED" ? [job.error_message] : []),
-    ...(await job.differences()),
-  ].join("\n"),
-  summary: null,
   withheld: [],
+  read: async () => ({
+    error: [
+      ...(job.status === "FAILED" ? [job.error_message] : []),
+      ...(await job.differences()),
+    ].join("\n"),
+    summary: null,
+  }),
 });

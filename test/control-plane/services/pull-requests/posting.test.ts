@@ -400,17 +400,16 @@ test("lists pull requests with their plans, and lets a fork's commit be planned"
   expect((await others.call("listPullRequests")).pull_requests).toEqual([]);
 });
 
-test("nothing of a configuration is markup in a comment, and it fits the host", () => {
+test("nothing of a configuration is markup in a comment, and it fits the host", async () => {
   const plan = {
     configuration: "a`b|c</summary>@ada",
     said: "+3 ~1",
     url: "https://windlass.example.com/jobs/1",
-    error: null,
-    summary,
     withheld: [],
+    read: async () => ({ error: null, summary }),
   };
   const form = { marker: "<!-- windlass: w -->", hasHtml: true, limit: 60_000 };
-  const text = commentText([plan], "a".repeat(40), form);
+  const text = await commentText([plan], "a".repeat(40), form);
   expect(text).toContain("| ``a`b\\|c</summary>@ada`` |");
   expect(text).not.toContain("<code>a`b");
   // The value has three backticks, so the fence has four.
@@ -418,7 +417,7 @@ test("nothing of a configuration is markup in a comment, and it fits the host", 
   const small = { ...form, limit: 2000 };
   const many = Array.from({ length: 40 }, (_, n) => ({ ...plan, configuration: `number-${n}` }));
   for (const limited of [small, { ...small, hasHtml: false }]) {
-    const cut = commentText(many, "a".repeat(40), limited);
+    const cut = await commentText(many, "a".repeat(40), limited);
     expect(cut.length).toBeLessThanOrEqual(2000);
     expect(cut).toContain("more configurations are in Windlass");
   }
