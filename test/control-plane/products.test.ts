@@ -8,10 +8,16 @@ import { describe, expect, test } from "vitest";
 import { stripRuns, tilesLimit } from "../../control-plane/console/overview/fleet-view.ts";
 import { mebibyte } from "../../common/units.ts";
 import { votesLimit } from "../../control-plane/services/approvals/approvals.ts";
+import { findApprovalNeed } from "../../control-plane/services/approvals/views.ts";
 import { endStale } from "../../control-plane/services/approvals/staleness.ts";
 import { countWaitingFor, waitingLimit } from "../../control-plane/services/approvals/waiting.ts";
 import { listTiles } from "../../control-plane/services/configurations/tiles.ts";
 import { storedJson } from "../../control-plane/services/definitions.ts";
+import {
+  refreshQueue,
+  refreshQueueOfVoter,
+  type AfterCommit,
+} from "../../control-plane/services/job-changes/changes.ts";
 import { spreadEvents } from "../../control-plane/services/notifications/spread.ts";
 import { rulesLimit } from "../../control-plane/services/notifications/rules.ts";
 import { findFormerSecrets } from "../../control-plane/services/states/former-secrets.ts";
@@ -26,7 +32,8 @@ import { findJobPage, searchedJobs } from "../../control-plane/store/jobs/lists.
 import { listRuns } from "../../control-plane/services/jobs/runs.ts";
 import { membersLimit } from "../../control-plane/services/teams/membership.ts";
 import { replaceTeamGroups } from "../../control-plane/services/teams/groups.ts";
-import { search, searchedNames } from "../../control-plane/services/search/search.ts";
+import { search } from "../../control-plane/services/search/search.ts";
+import { approversShown } from "../../protocol/limits.ts";
 import { approvalSteps } from "../helpers/people/approvals.ts";
 import type { Queries, Store } from "../../control-plane/store/db.ts";
 import { callerOf, personalSpace } from "../helpers/people/caller.ts";
@@ -34,7 +41,14 @@ import { addMember, addTeam, addTeamSpec } from "../helpers/people/teams.ts";
 import { addTestUser } from "../helpers/people/user.ts";
 import { readRows, setRows } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { addJob, addOwner, addRows, addSpec, addState } from "../helpers/plane/rows.ts";
+import {
+  addJob,
+  addOwner,
+  addPullRequest,
+  addRows,
+  addSpec,
+  addState,
+} from "../helpers/plane/rows.ts";
 import { proving } from "../helpers/project/proving.ts";
 import { counted } from "../helpers/store/work.ts";
 
@@ -64,19 +78,21 @@ test("configurations × runs: the overview reads some of both, in three statemen
 test("names × letters: a search reads so many names, whatever the text is", async () => {
   const { store } = plane.context;
   const owner = await addOwner(store);
-  for (let count = 0; count < many(30, 2000); count += 1)
-    await addRows(store, "zones", {
-      id: uuid(),
-      owner_id: owner.id,
-      name: String.fromCodePoint(0x410 + (count % 32)).repeat(100),
-      created_at: count,
-      updated_at: count,
-    }).catch(() => undefined);
+  const names = Array.from({ length: many(1500, 5000) }, (_, count) => ({
+    id: uuid(),
+    owner_id: owner.id,
+    name: `${String.fromCodePoint(0x410 + (count % 32)).repeat(95)}${count}`,
+    created_at: count,
+    updated_at: count,
+  }));
+  await addRows(store, "zones", ...names);
   const letters = Array.from({ length: 100 }, (_, at) => String.fromCodePoint(0x410 + at)).join("");
   const { context, work } = counted(plane.context);
   const caller = { ...callerOf(owner), spaces: [personalSpace(owner)] };
   expect(await search(context, caller, letters)).toEqual([]);
-  expect(work.rows).toBeLessThanOrEqual(5 * searchedNames);
+  // Each page reads the first row of the next one too.
+  expect(work.rows).toBeLessThanOrEqual(names.length + 10);
+  expect(work.statements).toBeLessThanOrEqual(5 + names.length / 1000);
 });
 
 describe("waiting jobs × decisions", () => {
@@ -122,7 +138,7 @@ async function waitingDeployments(copies: number) {
   await copyJob(id, copies);
   await copySnapshots(id);
   const member = await addMember(plane, admin, team.slug, "deployer");
-  return { space, id, member };
+  return { space, spec, id, member };
 }
 
 /** Copies a job, with ids before its own. */
@@ -155,6 +171,130 @@ test("teams × waiting deployments: a statement finds those of a person among so
   const spaces = [{ space_id: space.id }, { space_id: member.id }];
   await countWaitingFor(context, { ...callerOf(member), spaces: spaces as never });
   expect(work).toEqual({ statements: 1, rows: waitingLimit + 1 });
+});
+
+/** Lets people who are in no team, and others, have approved a job and its copies. */
+const approveCopies = (id: string, users: readonly string[]) =>
+  plane.context.store.write((tx) =>
+    sql`insert into job_approvals (job_id, user_id, email, decision, comment, decided_at)
+      select jobs.id, users.id, users.email, 'approve', null, 1 from jobs cross join users
+      where (jobs.id = ${id} or jobs.id like ${`0000%${id}`}) and users.id in (${sql.join(users)})`.execute(
+      tx.sql,
+    ),
+  );
+
+test("waiting deployments × decisions: a changed role or rule takes statements for jobs, not for votes", async () => {
+  const { store, now } = plane.context;
+  const { space, spec, id, member } = await waitingDeployments(many(150, 999));
+  const jobs = many(150, 999) + 1;
+  const voters = [member.id];
+  while (voters.length < votesLimit) voters.push((await addOwner(store)).id);
+  await approveCopies(id, voters);
+  const refreshed = async (change: (tx: Queries, wakeups: AfterCommit) => Promise<void>) => {
+    const { context, work } = counted(plane.context);
+    const wakeups: AfterCommit = [];
+    await context.store.write((tx) => change(tx, wakeups));
+    expect(wakeups.length).toBeGreaterThanOrEqual(jobs);
+    expect(work.statements).toBeLessThanOrEqual(1 + jobs * 6);
+    expect(work.rows).toBeLessThanOrEqual(jobs * 6);
+    return (await readRows(plane, "jobs", { spec_id: spec, unapproved: 1 })).length;
+  };
+  const voter = { owner: space.id, user: member.id };
+  const ofVoter = () => refreshed((tx, wakeups) => refreshQueueOfVoter(tx, wakeups, voter, now()));
+  const ofRule = () =>
+    refreshed((tx, wakeups) => refreshQueue(tx, wakeups, { id: spec, owner_id: space.id }, now()));
+  expect(await ofVoter()).toBe(0);
+  const ofMember = { space_id: space.id, user_id: member.id };
+  await setRows(plane, "memberships", { role: "viewer" }, ofMember);
+  expect(await ofVoter()).toBe(jobs);
+  await setRows(plane, "memberships", { role: "deployer" }, ofMember);
+  expect(await ofRule()).toBe(0);
+  await setRows(plane, "specs", { approval_count: 5 }, { id: spec });
+  expect(await ofRule()).toBe(jobs);
+});
+
+test("members × authors: those who may approve a job are found by one statement", async () => {
+  const { store } = plane.context;
+  const { space, spec, id } = await waitingDeployments(1);
+  const people = Array.from({ length: membersLimit }, (_, at) => {
+    const user = uuid();
+    return { id: user, email: `${String(at).padStart(4, "0")}-${user}@example.com`, created_at: 1 };
+  });
+  const row = { space_id: space.id, role: "deployer", joined_at: 1, invited_role: "deployer" };
+  await addRows(store, "users", ...people);
+  await addRows(
+    store,
+    "memberships",
+    ...people.map(
+      ({ id: user_id }) =>
+        ({
+          ...row,
+          user_id,
+          zones: "{}",
+          invited_zones: "{}",
+          group_zones: "{}",
+          group_names: "[]",
+        }) as never,
+    ),
+  );
+  // The first four: who created the deployment and its plan, opened the pull request and pushed to it.
+  const [creator = "", planner = "", opener = "", pusher = ""] = people.map((one) => one.id);
+  const { plan_job_id } = (await readRows(plane, "jobs", { id }))[0]!;
+  await setRows(plane, "jobs", { creator_id: creator }, { id });
+  await setRows(plane, "jobs", { creator_id: planner }, { id: plan_job_id! });
+  await setRows(plane, "specs", { approval_by_author: 0 }, { id: spec });
+  const connection_id = uuid();
+  await addRows(store, "connections", {
+    id: connection_id,
+    owner_id: space.id,
+    name: "git",
+    kind: "forgejo",
+    base_url: "https://git.example.com",
+    api_url: "https://git.example.com/api/v1",
+    status_name: "windlass",
+    poll_seconds: 60,
+    secrets: "{}",
+    poll_at: Number.MAX_SAFE_INTEGER,
+    busy_until: 0,
+    quiet_until: 0,
+    created_at: 1,
+    updated_at: 1,
+  } as never);
+  const accounts = { provider: "forgejo", host: "git.example.com", email: "x@example.com" };
+  for (const [subject, user_id] of [
+    ["1", opener],
+    ["2", pusher],
+  ] as const)
+    await addRows(store, "accounts", {
+      ...accounts,
+      subject,
+      user_id,
+      access_token: "",
+      created_at: 1,
+      signed_in_at: 1,
+    } as never);
+  const pull = { owner_id: space.id, connection_id, author_id: "1", pusher_id: "2", post_at: null };
+  const { id: pull_request_id, head_commit } = await addPullRequest(store, pull);
+  await addRows(store, "job_changes", {
+    job_id: id,
+    connection_id,
+    pull_request_id,
+    spec_id: spec,
+    commit_id: head_commit,
+    change: "{}",
+    withheld: "[]",
+    settings_hash: "",
+    posted_status: null,
+    post_error: null,
+    post_at: null,
+  });
+  const { context, work } = counted(plane.context);
+  const job = (await readRows(plane, "jobs", { id }))[0]!;
+  const need = await findApprovalNeed(context.store.read, job);
+  expect(need?.approvers).toEqual(people.slice(4, 4 + approversShown).map(({ email }) => email));
+  expect(need?.more_approvers).toBe(true);
+  expect(work.statements).toBeLessThanOrEqual(3);
+  expect(work.rows).toBeLessThanOrEqual(approversShown + 1 + 3);
 });
 
 test("waiting deployments × size of their definitions: a round without a change makes no hash", async () => {
