@@ -33,6 +33,7 @@ const unrecorded: Record<string, string> = {
   "POST /api/workers/proof": "changes nothing; it proves that the server knows the worker",
   "POST /api/jobs/:id/plan-artifact": "part of a job, whose end is recorded",
   "POST /api/jobs/:id/debug-log": "part of a job, whose end is recorded",
+  "POST /api/jobs/:id/identity-token": "part of a job, whose end is recorded",
   "POST /api/workers/:id/metadata": "set by the worker; it cannot change what a user has set",
   "POST /api/state/:spec_id": "each version is listed with the job that wrote it",
   "POST /api/events/:id": "an event of a code host, which changes only when the host is asked next",
@@ -460,6 +461,8 @@ describe("the audit log", () => {
     await does("POST /api/cli/teams", [], { body, status: 409 });
     const team = { ids: [slug] };
     await does("PATCH /api/cli/teams/:slug", ["team.update"], { ...team, body: { name: "A" } });
+    const groups = { ...team, body: { groups: [] } };
+    await does("PUT /api/cli/teams/:slug/groups", ["team.set_groups"], groups);
     const invitations = "POST /api/cli/teams/:slug/invitations";
     const invite = { ...team, body: { role: "viewer" } };
     const { json: revoked } = await does(invitations, ["invitation.create"], invite);
