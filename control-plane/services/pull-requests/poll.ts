@@ -44,6 +44,8 @@ const repeatMilliseconds = minute;
 const pagesOfPullRequests = 20;
 /** How many earlier pull requests of a branch are asked for one by one. */
 const outcomesAtOnce = 100;
+/** Pull requests in one transaction. */
+const savedAtOnce = 50;
 const dueAtOnce = 10;
 /** How many connections a server looks at at once; a slow host occupies one of them. */
 export const pollers = 4;
@@ -209,10 +211,13 @@ async function savePullRequests(place: Place, listed: readonly PullRequest[]): P
   const changed = listed.filter(
     (pull) => !before.some((row) => row.number === pull.number && isSame(row, pull)),
   );
-  if (ended.length + changed.length === 0) return;
+  for (const some of inParts(changed))
+    await writeJobs(context, async (tx, afterCommit) => {
+      for (const pull of some) await savePullRequest(tx, afterCommit, place, pull, context.now());
+    });
+  if (ended.length === 0) return;
   await writeJobs(context, async (tx, afterCommit) => {
     const now = context.now();
-    for (const pull of changed) await savePullRequest(tx, afterCommit, place, pull, now);
     for (const [{ id }, merged_commit] of ended) {
       const state = merged_commit === null ? "closed" : "merged";
       await updatePullRequest(tx, id, { state, merged_commit, post_at: now, updated_at: now });
@@ -220,6 +225,12 @@ async function savePullRequests(place: Place, listed: readonly PullRequest[]): P
     }
   });
 }
+
+/** The writer is not kept for all of 2,000. */
+const inParts = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / savedAtOnce) }, (_, at) =>
+    all.slice(at * savedAtOnce, (at + 1) * savedAtOnce),
+  );
 
 const columnsOf = ({ title, url, author, head, base, ...pull }: PullRequest) => ({
   title,
