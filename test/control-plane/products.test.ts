@@ -211,6 +211,9 @@ test("waiting deployments × decisions: a changed role or rule takes statements 
   expect(await ofRule()).toBe(0);
   await setRows(plane, "specs", { approval_count: 5 }, { id: spec });
   expect(await ofRule()).toBe(jobs);
+  // The next tests look at all that wait.
+  const over = { status: "CANCELLED", unapproved: 0, ended_at: 1, released_at: 1 } as const;
+  await setRows(plane, "jobs", over, { spec_id: spec });
 });
 
 test("members × authors: those who may approve a job are found by one statement", async () => {
