@@ -164,7 +164,7 @@ function membersCommand() {
     [
       ["windlass teams members update ada@example.com --role admin", "make her an admin"],
       [
-        "windlass teams members update ada@example.com --role viewer --zone sandbox=deployer",
+        "windlass teams members update ada@example.com --zone sandbox=deployer",
         "raise the role in one zone; --zone replaces all roles in zones",
       ],
       [
