@@ -29,6 +29,8 @@ export interface ConfigurationOverview {
   readonly lock: StateLock | null;
   /** The open ones onto the branch that it follows. */
   readonly pulls: readonly PullRequest[];
+  /** Whether the reader sees all of the space. */
+  readonly seesAll: boolean;
   /** What differs from what was deployed. */
   readonly drifted: PlanSummary | null;
   /** Its own, and those of its zone. */
@@ -43,7 +45,9 @@ export const configurationOverview = (model: ConfigurationOverview): Html => {
   const { configuration, jobs, now } = model;
   // The script stands outside of the parts that are drawn again, which run none: outputs may come later.
   return html`<div id="overview" data-live>${notices(model)} ${standing(model)}</div>
-    <div id="pulls" data-live>${openPullRequests(configuration, model.pulls, now)}</div>
+    <div id="pulls" data-live>
+      ${openPullRequests(configuration, model.pulls, model.seesAll, now)}
+    </div>
     <div id="drift" data-live>${driftSection(configuration, model.drifted, now)}</div>
     <div id="outputs" data-live>${outputsOf(configuration)}</div>
     ${copyScript}

@@ -137,6 +137,7 @@ export function configurationPages(pages: SignedIn, context: Context): void {
       runs: shownRuns,
       lock,
       pulls: pulls ?? [],
+      seesAll: seesWholeSpace(caller),
       drifted,
       schedules,
       now,

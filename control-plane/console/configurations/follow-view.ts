@@ -23,6 +23,7 @@ export const followFigure = ({ branch, repository, seen_commit, connection_id }:
 export const openPullRequests = (
   { id, name, follow }: Configuration,
   pulls: readonly PullRequest[],
+  seesAll: boolean,
   now: string,
 ): Html | null => {
   if (!follow) return null;
@@ -36,7 +37,7 @@ export const openPullRequests = (
           </p>`
         : pullRequestList(pulls, now)
     }
-    <p><a href="/pull-requests?${query}">All pull requests of ${name}</a></p>`;
+    ${seesAll ? html`<p><a href="/pull-requests?${query}">All pull requests of ${name}</a></p>` : null}`;
 };
 
 /** What the form writes. */
@@ -83,7 +84,7 @@ export const followSection = (
                   seesAll
                     ? html`First <a href="/connections/new">connect the code host</a> of
                         ${source.url}.`
-                    : "Only someone with a role in the whole team can choose a connection first."
+                    : "The first time, someone with a role in the whole team chooses the connection."
                 }
               </p>`
             : ask(words, followForm(configuration, connections, form, action), !!form.refusal)

@@ -1,6 +1,6 @@
 /** Applies space and role of the reader in one place, so that no page can forget it. */
 import { roleFor } from "../../domain/roles.ts";
-import type { Permission, Role } from "../../../protocol/roles.ts";
+import type { Permission } from "../../../protocol/roles.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import type { PagePermissions } from "../page-permissions.ts";
 
@@ -45,8 +45,14 @@ export function fitToSpace(page: string, caller: UserCaller, permissions: PagePe
             (form) => `${form}<input type="hidden" name="team" value="${team}" />`,
           );
   const whole = inWholeSpace(caller);
-  const lacking = (needed: ReturnType<PagePermissions["of"]>): Role | undefined =>
-    needed && roleFor(needed.inZones ? caller : whole, needed.permission);
+  const lacking = (needed: ReturnType<PagePermissions["of"]>): string | undefined => {
+    if (needed === undefined) return undefined;
+    const role = roleFor(needed.inZones ? caller : whole, needed.permission);
+    // A role in a zone would be taken for it.
+    return role && !needed.inZones && caller.role !== whole.role
+      ? `${role} in the whole team`
+      : role;
+  };
   return linked
     .replaceAll(
       /<form\s+method="post"\s+action="([^"]*)"[^>]*>.*?<\/form>/gs,
@@ -74,7 +80,7 @@ export function fitToSpace(page: string, caller: UserCaller, permissions: PagePe
 }
 
 /** The form. If the caller lacks its role, buttons and boxes are off, and the role is named. */
-function withoutRefused(form: string, role: Role | undefined): string {
+function withoutRefused(form: string, role: string | undefined): string {
   return role === undefined
     ? form
     : form
@@ -90,7 +96,7 @@ const lastButton = /.*<\/button\s*>/s;
 function asRefused(
   link: string,
   { start, words }: Readonly<Record<"start" | "words", string>>,
-  role: Role | undefined,
+  role: string | undefined,
 ): string {
   return role === undefined
     ? link
