@@ -195,7 +195,7 @@ describe("windlass server doctor --oidc", () => {
         `warning groups: 2 in the claim "groups"; 1 are left out: at most 2000 count, each of at most 256 characters`,
         "ok renewal: a refresh token, used after 15 minutes",
         "ok permission: may sign in, by the entry oidc:group/engineers",
-        `ok team: ${slug}: planner, by engineers`,
+        `ok team: ${slug}: the role planner, by engineers`,
       ]),
     );
     expect(code).toBe(0);
