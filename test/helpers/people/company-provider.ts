@@ -13,8 +13,9 @@ export interface CompanyProvider {
   forge: ((claims: JWTPayload) => JWTPayload) | undefined;
   /** The next ID tokens have a signature of another key. */
   isMissigned: boolean;
-  /** The token endpoint answers 503. */
+  /** The token endpoint answers with `fault`. */
   isDown: boolean;
+  fault: { status: number; error: string };
   /** How often the token endpoint was asked. */
   asked: number;
   /** The token endpoint never answers. */
@@ -54,6 +55,7 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
     forge: undefined as CompanyProvider["forge"],
     isMissigned: false,
     isDown: false,
+    fault: { status: 503, error: "temporarily_unavailable" },
     isSilent: false,
     asked: 0,
     keysFetched: 0,
@@ -114,7 +116,8 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
       if (incoming.url === "/token") {
         state.asked += 1;
         if (state.isSilent) return;
-        if (state.isDown) return sendJson(response, { error: "temporarily_unavailable" }, 503);
+        const { status, error } = state.fault;
+        if (state.isDown) return sendJson(response, { error }, status);
         forgeIn(response);
       }
       return void callback(incoming, response);

@@ -299,10 +299,17 @@ describe("a session at the provider", () => {
     }
   });
 
-  test("goes on for a day without an answer", async () => {
+  test.each([
+    [503, "temporarily_unavailable"],
+    // Dex, about a removed person.
+    [500, "invalid_request"],
+    // Dex, after another sign-in of the same person.
+    [400, "invalid_request"],
+    [401, "invalid_client"],
+  ])("goes on for a day without an answer, as with %i %s", async (status, error) => {
     const { subject } = person();
     const { headers } = await enter();
-    company.isDown = true;
+    Object.assign(company, { isDown: true, fault: { status, error } });
     await wait(subject, 23 * hour);
     expect(await staysIn(headers)).toBe(true);
     await wait(subject, 25 * hour);
