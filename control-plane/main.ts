@@ -29,7 +29,7 @@ Commands:
   health                       ask the running server whether it works
   rotate-key                   change the key that encrypts the data of a
                                stopped server
-  issuer rotate | export DIR   change or export the keys of the tokens with which
+  issuer rotate | export DIR   change or export the keys of the tokens by which
                                jobs sign in to clouds
   migrate-store --from PLACE --to PLACE
                                move all data of a stopped server to another

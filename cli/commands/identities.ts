@@ -57,11 +57,11 @@ export function identitiesCommand() {
       "a role that runners assume as themselves",
     ],
     [
-      "windlass identities create live --provider aws-web-identity --role arn:aws:iam::123456789012:role/deploy --plan-role arn:aws:iam::123456789012:role/plan",
+      "windlass identities create live --provider aws-web-identity --role ARN",
       "a role that trusts the tokens of this server",
     ],
     [
-      "windlass identities create secrets --provider vault --address https://vault.example.com:8200 --role deploy",
+      "windlass identities create kv --provider vault --address https://v:8200 --role r",
       "Vault or OpenBao",
     ],
   ]);

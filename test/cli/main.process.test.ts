@@ -86,7 +86,7 @@ describe("windlass", () => {
 
   it.each([
     ["plan network", "jobs plan"],
-    ["doctor", "agent doctor"],
+    ["doctor", "server doctor or windlass agent doctor"],
     ["backup", "server backup"],
     ["install", "server install or windlass agent install"],
     ["apply", "up or windlass jobs deploy"],

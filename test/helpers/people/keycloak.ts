@@ -8,11 +8,11 @@ import { request } from "undici";
 import { freePort } from "../network/free-port.ts";
 import { lackOfProgram } from "../project/tools.ts";
 
-const distribution = process.env["WINDLASS_TEST_KEYCLOAK"] ?? "";
+const distribution = process.env["KEYCLOAK_DIR"] ?? "";
 
 /** Why tests that need it cannot run here; undefined if they can. */
 export const lackOfKeycloak = !existsSync(join(distribution, "bin/kc.sh"))
-  ? "needs a program that Maven installs: WINDLASS_TEST_KEYCLOAK names no unpacked Keycloak"
+  ? "needs a program that Maven installs: KEYCLOAK_DIR names no unpacked Keycloak"
   : lackOfProgram("java") === undefined
     ? undefined
     : "needs a program that Maven installs: java is not on the PATH";
