@@ -27,9 +27,11 @@ export const publishedKeys = <K extends KeyTimes>(keys: readonly K[], now: numbe
   return keys.slice(Math.max(0, first));
 };
 
-/** The key that waits to be read at `jwks_uri`. */
-export const unreadKey = <K extends KeyTimes>(keys: readonly K[]): K | undefined =>
-  keys.length > 1 && keys.at(-1)?.read_at === null ? keys.at(-1) : undefined;
+/** The key that waits to be read at `jwks_uri`. A clock that was ahead may have noted a later time. */
+export const unreadKey = <K extends KeyTimes>(keys: readonly K[], now: number): K | undefined => {
+  const newest = keys.at(-1);
+  return keys.length > 1 && newest && (newest.read_at ?? Infinity) > now ? newest : undefined;
+};
 
 /** The key that is published and does not sign yet, read or not. */
 export const nextKey = <K extends KeyTimes>(keys: readonly K[], now: number): K | undefined => {

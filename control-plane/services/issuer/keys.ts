@@ -139,13 +139,14 @@ export interface Rotation {
 /** Publishes a new key, unless one is published already that does not sign yet. */
 export async function rotateIssuerKey(context: Keeping): Promise<Rotation> {
   const keys = await readKeys(context.store.read);
-  const pending = nextKey(keys, context.now());
+  const now = context.now();
+  const pending = nextKey(keys, now);
   if (pending)
     return {
       kid: pending.jwk.kid,
       isFirst: false,
       isPending: true,
-      isRead: pending.read_at !== null,
+      isRead: unreadKey(keys, now) === undefined,
     };
   const added = await addKey(context, keys);
   const isFirst = keys.length === 0;
@@ -153,17 +154,18 @@ export async function rotateIssuerKey(context: Keeping): Promise<Rotation> {
 }
 
 /** The id of the key that must be read at `jwks_uri` before it may sign. */
-export async function findUnreadKey({ store }: Keeping): Promise<string | undefined> {
-  return unreadKey(await readKeys(store.read))?.jwk.kid;
+export async function findUnreadKey({ store, now }: Keeping): Promise<string | undefined> {
+  return unreadKey(await readKeys(store.read), now())?.jwk.kid;
 }
 
 /** Notes that a key was read at `jwks_uri`. */
 export async function markKeyRead({ store, now }: Keeping, kid: string): Promise<void> {
   await store.write(async (tx) => {
-    const key = unreadKey(await readKeys(tx));
+    const read_at = now();
+    const key = unreadKey(await readKeys(tx), read_at);
     if (key?.jwk.kid !== kid) return;
     const { name, ...rest } = key;
-    await setFact(tx, name, JSON.stringify({ ...rest, read_at: now() }));
+    await setFact(tx, name, JSON.stringify({ ...rest, read_at }));
   });
 }
 

@@ -14,7 +14,7 @@ import {
   subjectFormOf,
   type UsedIdentity,
 } from "../../domain/cloud-identity.ts";
-import { hasEnded, type JobRow } from "../../domain/job.ts";
+import { hasEnded, isHeld, type JobRow } from "../../domain/job.ts";
 import { time } from "../../domain/moments.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { isTooLong, subjectOf } from "../../domain/token-subject.ts";
@@ -22,6 +22,7 @@ import { findCountedApprovers } from "../../store/approvals/approvals.ts";
 import type { Queries } from "../../store/db.ts";
 import { addFact, findFact, issuedSlug } from "../../store/facts.ts";
 import { findTokenFacts, lockTeam, type TokenFacts } from "../../store/identities/token-facts.ts";
+import { findLock } from "../../store/states/states.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findFenced } from "../job-changes/holder.ts";
@@ -46,7 +47,8 @@ export async function createIdentityToken(
   const limit = limits.of(job.id);
   limit.check();
   limit.count();
-  if (hasEnded(job)) throw new RefusalError("job_ended", `the job is ${job.status}`);
+  if (hasEnded(job) && !(await mayStillSave(read, job)))
+    throw new RefusalError("job_ended", `the job is ${job.status}`);
   const settings = settingsFor(job, audience);
   checkPhase(job, phase);
   const facts = await read.first(findTokenFacts, { job: job.id });
@@ -72,6 +74,11 @@ export async function createIdentityToken(
   context.wakeups.notify("identity_token", phase);
   return { token, expires_at: time(exp * second) };
 }
+
+/** A cancelled job that stops, or a lost one that has its lock: its state may be in a cloud. */
+const mayStillSave = async (read: Queries, job: JobRow): Promise<boolean> =>
+  isHeld(job) ||
+  (job.spec_id !== null && (await read.first(findLock, { spec: job.spec_id }))?.job_id === job.id);
 
 /** The settings of the identity that the job was claimed with. Throws 403 for another audience. */
 function settingsFor({ identity_used }: JobRow, audience: string): string {

@@ -16,7 +16,7 @@ describe("the keys of the issuer", () => {
   it("sign at once if there is only one", () => {
     expect(signingKey([first], 0)).toBe(first);
     expect(names(publishedKeys([first], 1e15))).toEqual(["first"]);
-    expect(unreadKey([first])).toBeUndefined();
+    expect(unreadKey([first], 0)).toBeUndefined();
     expect(nextKey([first], 0)).toBeUndefined();
     expect(signingKey([], 0)).toBeUndefined();
   });
@@ -24,10 +24,12 @@ describe("the keys of the issuer", () => {
   it("sign an hour after they were read, and never unread", () => {
     const unread = [first, second(null)];
     expect(signingKey(unread, 1e15)?.name).toBe("first");
-    expect(unreadKey(unread)?.name).toBe("second");
+    expect(unreadKey(unread, 0)?.name).toBe("second");
     expect(names(publishedKeys(unread, 1e15))).toEqual(["first", "second"]);
     const read = [first, second(1000)];
-    expect(unreadKey(read)).toBeUndefined();
+    expect(unreadKey(read, 1000)).toBeUndefined();
+    // The clock was ahead.
+    expect(unreadKey(read, 999)?.name).toBe("second");
     expect(signingKey(read, 1000 + hour - 1)?.name).toBe("first");
     expect(nextKey(read, 1000 + hour - 1)?.name).toBe("second");
     expect(signingKey(read, 1000 + hour)?.name).toBe("second");

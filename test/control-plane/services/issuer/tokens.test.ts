@@ -96,6 +96,43 @@ describe("a token of a job", () => {
     }
   });
 
+  it("is given until a cancelled or lost job can no longer save its state", async ({
+    owner,
+    client,
+    runner,
+  }) => {
+    const { configuration: configuration_id } = await configureWith(client, runner, owner.zone);
+    const body = { audience: awsAudience, phase: "apply" } as const;
+    const cancelled = await claimNew(client, runner, { job_type: "DEPLOY", configuration_id });
+    const params = { id: cancelled.job.id };
+    await start(runner, cancelled);
+    await client.call("cancelJob", { params });
+    await verify(plane, (await tokenFor(runner, cancelled, "apply")).token);
+    await runner.call("reportStatus", { params, body: { status: "CANCELLED" } });
+    expect(await runner.refusal("createIdentityToken", { params, body })).toBe("409 job_ended");
+
+    const lost = await claimNew(client, runner, { job_type: "DEPLOY", configuration_id });
+    const { id, job_token } = lost.job;
+    await start(runner, lost);
+    await ask(plane, "LOCK", `/api/state/${configuration_id}`, {
+      headers: {
+        authorization: `Basic ${Buffer.from(`${id}:${job_token}`).toString("base64")}`,
+      },
+      json: { ID: "lock" },
+    });
+    await setRows(plane, "jobs", { status: "FAILED", released_at: 1, ended_at: 1 }, { id });
+    await tokenFor(runner, lost, "apply");
+    await setRows(
+      plane,
+      "state_locks",
+      { job_id: cancelled.job.id },
+      { spec_id: configuration_id },
+    );
+    expect(await runner.refusal("createIdentityToken", { params: { id }, body })).toBe(
+      "409 job_ended",
+    );
+  });
+
   it("has the audience of its identity and no other", async ({ owner, client, runner }) => {
     const audience = "urn:example:audience";
     const { configuration } = await configureWith(client, runner, owner.zone, {
