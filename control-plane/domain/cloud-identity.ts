@@ -70,6 +70,9 @@ export function columnsOf(
     if (fields[name] === undefined || fields[name] === null)
       throw invalid(`body.${name}`, `is missing: an identity of the provider ${provider} needs it`);
   if (typeof change["ca"] === "string") checkCertificates(change["ca"]);
+  // The pattern of the field does not check ports and hosts.
+  if (typeof change["address"] === "string" && !URL.canParse(change["address"]))
+    throw invalid("body.address", "is no address: check its host and its port");
   const principal = principalFields[provider];
   const own = Object.fromEntries(
     known

@@ -15,12 +15,15 @@ export interface Trusted {
 }
 
 export interface TrustOf {
+  readonly id: string;
   readonly name: string;
   readonly provider: IssuedProvider;
   readonly space_id: string;
   readonly issuer: string;
   readonly audience: string;
   readonly subject: string;
+  /** The subjects of all its tokens; null if they name the zone or the configuration. */
+  readonly own: Trusted["subjects"] | null;
   /** All fields of the identity, with defaults; null is not set. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly trusted: readonly Trusted[];
@@ -58,29 +61,36 @@ function actingOf({ provider, fields }: TrustOf): Acting[] {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function headOf({ name, issuer, trusted, isCut }: TrustOf): string {
+function headOf({ name, issuer, own, trusted, isCut }: TrustOf): string {
   const lines = [
     `Trust of the cloud identity ${quoted(name)} in tokens of ${issuer}`,
-    ...(trusted.length > 0
+    ...(trusted.length > 0 || own
       ? []
-      : ["No configuration uses the identity yet: attach it, then print this again."]),
-    ...(isCut
+      : [
+          "No configuration uses the identity yet, so this admits no job: attach it, then print this again.",
+        ]),
+    ...(isCut && !own
       ? [`More configurations use it than the ${trusted.length} below: add the others.`]
       : []),
   ];
   return lines.map((line) => `# ${line}`).join("\n");
 }
 
-const subjectsOf = ({ trusted }: TrustOf, { phases }: Acting): string[] => [
-  ...new Set(trusted.flatMap(({ subjects }) => phases.map((phase) => subjects[phase]))),
-];
+function subjectsOf({ own, trusted }: TrustOf, phases: readonly TokenPhase[]): string[] {
+  const all = own ? [own] : trusted.map(({ subjects }) => subjects);
+  return [...new Set(all.flatMap((one) => phases.map((phase) => one[phase])))];
+}
+
+/** In place of an empty list, which must not mean that everything is admitted. No token has it. */
+const nothing = "none";
+const orNothing = (values: readonly string[]): readonly string[] =>
+  values.length > 0 ? values : [nothing];
 
 /** The ids that tokens are trusted by, and the claim that has them. */
-function idsOf({ subject, space_id, trusted }: TrustOf): {
-  readonly claim: "configuration_id" | "zone_id" | "space_id";
+function idsOf({ subject, trusted }: TrustOf): {
+  readonly claim: "configuration_id" | "zone_id";
   readonly ids: string[];
 } {
-  if (subject === "identity") return { claim: "space_id", ids: [space_id] };
   const claim = subject === "zone" ? "zone_id" : "configuration_id";
   return { claim, ids: [...new Set(trusted.map((one) => one[claim]))] };
 }
@@ -135,7 +145,7 @@ function aws(of: TrustOf, acting: readonly Acting[]): string[] {
               "",
               is("aud", [audience]),
               "",
-              is("sub", subjectsOf(of, one)),
+              is("sub", orNothing(subjectsOf(of, one.phases))),
             ],
           },
         ]),
@@ -154,7 +164,7 @@ function azure(of: TrustOf, acting: readonly Acting[]): string[] {
   const head =
     "# Azure checks the issuer, the subject and the audience, and no other claim. Subjects are exact.";
   const credentials = acting.flatMap((one) => {
-    const subjects = subjectsOf(of, one);
+    const subjects = subjectsOf(of, one.phases);
     const type = "azuread_application_federated_identity_credential";
     return [
       block(`data "azuread_application" "windlass_${one.label}"`, [["client_id", one.principal]]),
@@ -183,21 +193,49 @@ const setOf = (values: readonly string[]): string =>
     ? `toset([${values.map(quoted).join("")}])`
     : `toset([\n${values.map((one) => `    ${quoted(one)},\n`).join("")}  ])`;
 
+/** How long a condition of Google may be, in characters. */
+const gcpCondition = 4096;
+
+/** Which principals of the pool the tokens are. */
+function gcpMembers(of: TrustOf) {
+  // Two identities may have the same provider of a pool: each has an attribute of its own.
+  const attribute = `attribute.identity_${of.id.replaceAll("-", "")}`;
+  if (of.own)
+    return {
+      kind: "principalSet",
+      value: attribute,
+      mapping: {
+        [attribute]: `assertion.sub in ${listOf(subjectsOf(of, ["plan", "apply"]))} ? assertion.phase : "${nothing}"`,
+      },
+      valuesOf: ({ phases }: Acting): readonly string[] => phases,
+    };
+  const { claim, ids } = idsOf(of);
+  const isZone = claim === "zone_id";
+  return {
+    kind: isZone ? "principalSet" : "principal",
+    value: isZone ? "attribute.zone_phase" : "subject",
+    mapping: isZone ? { "attribute.zone_phase": "assertion.zone_id + ':' + assertion.phase" } : {},
+    valuesOf: ({ phases }: Acting): readonly string[] =>
+      ids.flatMap((one) => phases.map((phase) => `${one}:${phase}`)),
+  };
+}
+
+const listOf = (texts: readonly string[]): string =>
+  `[${texts.map((one) => JSON.stringify(one)).join(", ")}]`;
+
 function gcp(of: TrustOf, acting: readonly Acting[]): string[] {
-  const { issuer, audience, space_id, subject, fields } = of;
+  const { issuer, audience, space_id, fields } = of;
   const path = text(fields["workload_identity_provider"]);
   const [, project = "", pool = "", name = ""] =
     /^projects\/(\d+)\/.*\/workloadIdentityPools\/([^/]+)\/providers\/([^/]+)$/.exec(path) ?? [];
   const isDefault = audience === `//iam.googleapis.com/${path}`;
   const poolName = "google_iam_workload_identity_pool.windlass";
-  const { claim, ids } = idsOf(of);
-  const subjects = [...new Set(acting.flatMap((one) => subjectsOf(of, one)))];
-  const condition = [
-    `assertion.space_id == ${JSON.stringify(space_id)}`,
-    ...(subject === "identity" && subjects.length > 0
-      ? [`assertion.sub in [${subjects.map((one) => JSON.stringify(one)).join(", ")}]`]
-      : []),
-  ].join(" && ");
+  const { kind, value, mapping, valuesOf } = gcpMembers(of);
+  const ofSpace = `assertion.space_id == ${JSON.stringify(space_id)}`;
+  const subjects = orNothing(subjectsOf(of, ["plan", "apply"]));
+  const condition = `${ofSpace} && assertion.sub in ${listOf(subjects)}`;
+  const isLong = condition.length > gcpCondition;
+  const long = `A condition has at most ${gcpCondition} characters, too few for all subjects: the members below name the ids.`;
   return [
     block('resource "google_iam_workload_identity_pool" "windlass"', [
       ["project", project],
@@ -213,14 +251,14 @@ function gcp(of: TrustOf, acting: readonly Acting[]): string[] {
         "attribute_mapping",
         {
           "google.subject": "assertion.configuration_id + ':' + assertion.phase",
-          "attribute.zone_phase": "assertion.zone_id + ':' + assertion.phase",
-          "attribute.space_phase": "assertion.space_id + ':' + assertion.phase",
+          ...mapping,
         },
       ],
       "",
       "Conditions may use every claim of the token. For example, only what ada has approved:",
       '  && (assertion.phase == "plan" || "ada@example.com" in assertion.approved_by)',
-      ["attribute_condition", condition],
+      ...(isLong ? [long] : []),
+      ["attribute_condition", isLong ? ofSpace : condition],
       "",
       {
         block: "oidc",
@@ -231,12 +269,8 @@ function gcp(of: TrustOf, acting: readonly Acting[]): string[] {
       },
     ]),
     ...acting.map((one) => {
-      const values = ids.flatMap((id) => one.phases.map((phase) => `${id}:${phase}`));
-      const member =
-        claim === "configuration_id"
-          ? `"principal://iam.googleapis.com/\${${poolName}.name}/subject/\${each.value}"`
-          : `"principalSet://iam.googleapis.com/\${${poolName}.name}/attribute.${claim.replace("_id", "_phase")}/\${each.value}"`;
-      const each: Entry = ["for_each", raw(setOf(values))];
+      const member = `"${kind}://iam.googleapis.com/\${${poolName}.name}/${value}/\${each.value}"`;
+      const each: Entry = ["for_each", raw(setOf(valuesOf(one)))];
       return one.principal === ""
         ? block(`resource "google_project_iam_member" "windlass_${one.label}"`, [
             each,
@@ -258,7 +292,7 @@ function gcp(of: TrustOf, acting: readonly Acting[]): string[] {
 }
 
 function vault(of: TrustOf, acting: readonly Acting[]): string[] {
-  const { issuer, audience, fields, subject, space_id } = of;
+  const { issuer, audience, fields, own, space_id } = of;
   const namespace: Entry[] =
     text(fields["namespace"]) === "" ? [] : [["namespace", text(fields["namespace"])]];
   const { claim, ids } = idsOf(of);
@@ -270,8 +304,11 @@ function vault(of: TrustOf, acting: readonly Acting[]): string[] {
       ["bound_issuer", issuer],
     ]),
     ...acting.map((one) => {
-      const [sub] = subjectsOf(of, one);
-      const isExact = subject === "identity" && one.phases.length === 1 && sub !== undefined;
+      const subjects = own ? subjectsOf(of, one.phases) : [];
+      const isExact = subjects.length === 1;
+      const isSplit = !isExact && subjects.some((text) => text.includes(","));
+      const sub = isExact ? {} : { sub: subjects.join(",") };
+      const bound = own ? sub : { [claim]: orNothing(ids).join(",") };
       return block(`resource "vault_jwt_auth_backend_role" "windlass_${one.label}"`, [
         ...namespace,
         ["backend", raw("vault_jwt_auth_backend.windlass.path")],
@@ -279,18 +316,16 @@ function vault(of: TrustOf, acting: readonly Acting[]): string[] {
         ["role_type", "jwt"],
         ["user_claim", "configuration_id"],
         ["bound_audiences", [audience]],
-        ...(isExact ? [["bound_subject", sub] as const] : []),
+        ...(isExact ? [["bound_subject", subjects.join()] as const] : []),
         "",
         "All claims of the token may be bound. For example, only what ada has approved:",
         '  approved_by = "ada@example.com"',
-        [
-          "bound_claims",
-          {
-            space_id,
-            ...(claim === "space_id" ? {} : { [claim]: ids.join(",") }),
-            phase: one.phases.join(","),
-          },
-        ],
+        ...(isSplit
+          ? [
+              "The provider of Vault splits this at commas: rename the identity, or give it a role for plans.",
+            ]
+          : []),
+        ["bound_claims", { space_id, ...bound, phase: one.phases.join(",") }],
         "",
         ["token_policies", [`windlass-${one.label}`]],
         ["token_ttl", raw("900")],

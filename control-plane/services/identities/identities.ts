@@ -27,10 +27,11 @@ import {
   saveCloudIdentity,
   type CloudIdentityRow,
 } from "../../store/identities/identities.ts";
-import { subjectOf } from "../../domain/token-subject.ts";
+import { subjectOf, type SubjectNames } from "../../domain/token-subject.ts";
 import { trustTerraform } from "../../domain/trust-terraform.ts";
 import { listSubjects } from "../../store/identities/subjects.ts";
 import type { Queries } from "../../store/db.ts";
+import { findTeam } from "../../store/teams/teams.ts";
 import { countUsersOfIdentity, listUsersOfIdentity } from "../../store/configurations/summaries.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
@@ -208,15 +209,31 @@ export async function trustTerraformOf(
   if (!isIssued(provider))
     throw invalid("params.id", "is of the provider aws, which gets no tokens of this server");
   const form = subjectFormOf(settings);
+  const subjectsOf = (of: SubjectNames) => ({
+    plan: subjectOf(of, form, "plan"),
+    apply: subjectOf(of, form, "apply"),
+  });
   const found = await listSubjects(read, { owner: owner_id, identity: row.id }, trustedLimit + 1);
   const trusted = found.slice(0, trustedLimit).map((one) => ({
     configuration_id: one.configuration_id,
     zone_id: one.zone_id,
-    subjects: { plan: subjectOf(one, form, "plan"), apply: subjectOf(one, form, "apply") },
+    subjects: subjectsOf(one),
   }));
+  // Without configurations too: it names none of them.
+  const team = (await read.first(findTeam, { id: owner_id }))?.slug ?? null;
+  const names = { team, owner_id, identity: name, zone: "", configuration: "" };
+  const own = form === "identity" ? subjectsOf(names) : null;
   const isCut = found.length > trustedLimit;
   const audience = audienceOf(row) ?? "";
-  const about = { name, provider, space_id: owner_id, issuer: issuerUrl(), audience };
+  const about = {
+    id: row.id,
+    name,
+    provider,
+    own,
+    space_id: owner_id,
+    issuer: issuerUrl(),
+    audience,
+  };
   return trustTerraform({ ...about, subject: form, fields: shownFieldsOf(row), trusted, isCut });
 }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { trustTerraform, type TrustOf } from "../../../control-plane/domain/trust-terraform.ts";
 
 const configuration = (name: string) => ({
@@ -45,6 +45,11 @@ const kinds = [
   },
 ] as const;
 
+const own = {
+  plan: "team:p:identity:live:phase:plan",
+  apply: "team:p:identity:live:phase:apply",
+};
+
 /** Each kind with and without a principal of plans, with each subject and number of users. */
 const all: TrustOf[] = kinds.flatMap((kind) =>
   users.flatMap((trusted) =>
@@ -52,10 +57,12 @@ const all: TrustOf[] = kinds.flatMap((kind) =>
       [kind.fields, withoutPlans(kind.fields)].map((fields) => ({
         ...kind,
         fields,
+        id: "01890a5d-ac96-774b-bcce-b302099a8000",
         name: 'of "all"',
         space_id: "01890a5d-ac96-774b-bcce-b302099a8057",
         issuer: "https://windlass.example.com/issuer",
         subject,
+        own: subject === "identity" ? own : null,
         trusted,
         isCut: trusted.length === 1,
       })),
@@ -92,4 +99,68 @@ it("lets the ordinary principal act in the phase apply alone if plans have their
   expect(of(withoutPlans(fields)).match(/phase +=.*/g)).toEqual([
     expect.stringMatching(/"plan,apply"$/),
   ]);
+});
+
+describe("what is printed before a configuration has the identity", () => {
+  const printed = (kind: (typeof kinds)[number], subject: string, fields = kind.fields as object) =>
+    trustTerraform({
+      ...all[0]!,
+      ...kind,
+      fields: fields as TrustOf["fields"],
+      subject,
+      own: subject === "identity" ? own : null,
+    });
+  const [aws, azure, gcp, , vault] = kinds;
+
+  it("admits no job if subjects name configurations or zones", () => {
+    for (const subject of ["configuration", "zone"]) {
+      expect(printed(aws, subject).match(/values += .*/g)).toEqual([
+        expect.stringContaining('"sts.amazonaws.com"'),
+        expect.stringMatching(/= \["none"\]$/),
+        expect.stringContaining('"sts.amazonaws.com"'),
+        expect.stringMatching(/= \["none"\]$/),
+      ]);
+      const ofGcp = printed(gcp, subject);
+      expect(ofGcp).toContain(String.raw` && assertion.sub in [\"none\"]"`);
+      for (const one of [ofGcp, printed(azure, subject)])
+        expect(one.match(/for_each += .*/g)).toEqual(
+          Array.from({ length: 2 }, () => expect.stringMatching(/= toset\(\[\]\)$/)),
+        );
+      expect(printed(vault, subject).match(/_id += "none"/g)).toHaveLength(2);
+    }
+  });
+
+  it("admits exactly the subjects of the identity otherwise", () => {
+    const ofGcp = printed(gcp, "identity", withoutPlans(gcp.fields));
+    const list = String.raw`[\"${own.plan}\", \"${own.apply}\"]`;
+    const attribute = "attribute.identity_01890a5dac96774bbcceb302099a8000";
+    expect(ofGcp).toContain(` && assertion.sub in ${list}"`);
+    expect(ofGcp).toContain(String.raw`= "assertion.sub in ${list} ? assertion.phase : \"none\""`);
+    expect(ofGcp).toContain(`/${attribute}/\${each.value}"`);
+    expect(ofGcp).not.toContain("space_phase");
+    const ofVault = printed(vault, "identity", withoutPlans(vault.fields));
+    expect(ofVault).toContain(`= "${own.plan},${own.apply}"`);
+    expect(printed(vault, "identity").match(/bound_subject +=.*/g)).toHaveLength(2);
+    for (const kind of [aws, azure])
+      for (const one of Object.values(own))
+        expect(printed(kind, "identity")).toContain(`["${one}"]`);
+  });
+
+  it("names ids where all subjects would be longer than a condition of Google may be", () => {
+    const trusted = Array.from({ length: 60 }, () => configuration("network")).map(
+      (one, index) => ({
+        ...one,
+        subjects: { plan: `${one.subjects.plan}${index}`, apply: `${one.subjects.apply}${index}` },
+      }),
+    );
+    const long = trustTerraform({
+      ...all[0]!,
+      ...gcp,
+      fields: gcp.fields,
+      subject: "configuration",
+      trusted,
+    });
+    expect(long).not.toContain("assertion.sub");
+    expect(long).toContain(trusted[0]!.configuration_id);
+  });
 });

@@ -111,6 +111,7 @@ describe("a cloud identity whose jobs get tokens", () => {
       { provider: "gcp", workload_identity_provider: pool, service_account: "a@example.com" },
       { provider: "vault", address: "vault.example.com", role: "deploy" },
       { provider: "vault", address: "https://u:p@vault.example.com", role: "deploy" },
+      { provider: "vault", address: "https://vault:99999", role: "deploy" },
       { provider: "vault", address: "https://vault.example.com", role: "a/b" },
       { provider: "vault", address: "https://vault.example.com", role: "a", mount: "../sys" },
       { provider: "vault", address: "https://vault.example.com", role: "a", ca: "no certificate" },
