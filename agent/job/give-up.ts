@@ -66,8 +66,12 @@ export async function giveUp(given: GiveUpParts, cause: string): Promise<ReportS
     await openRun(command).stop(isApply(run) ? apply : init, interruptsOf(journal, run));
   }
   await isolation.killAll();
-  await revokeTokens(given);
-  const error_message = `${cause}; the last command was ${run ?? "none"}`;
+  // Whatever it is: an error would keep the job from ever being reported.
+  const unrevoked = await revokeTokens(given).catch((error: unknown) =>
+    messageMaskerOf(given)(String(error)).slice(0, 500),
+  );
+  const kept = unrevoked === undefined ? "" : `; Vault did not revoke its token: ${unrevoked}`;
+  const error_message = `${cause}; the last command was ${run ?? "none"}${kept}`;
   const hasApplied = journal.find("run", (entry) => isApply(entry.run)) !== undefined;
   if (!hasApplied) return { status: "FAILED", error_message };
   if (journal.find("done", ({ step }) => step === "apply"))

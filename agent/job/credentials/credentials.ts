@@ -62,9 +62,13 @@ function openIdentity(context: JobContext): HeldIdentity | undefined {
   return context.identity;
 }
 
-/** Over http, others on the network could read the job's token and Vault's. */
+/** Over http, others on the network could read the job's token and Vault's. A server may be older. */
 function checkVaultAddress(context: JobContext): void {
   const address = fieldOf(context, "address");
+  if (!URL.canParse(address))
+    throw new StepFailedError(
+      `credentials: ${address} is no address of a Vault: check the host and the port of the cloud identity`,
+    );
   if (context.settings.allowHttp || !isPlainHttp(address)) return;
   throw new StepFailedError(
     `credentials: Vault at ${address} must have an https address, because over http its tokens can be read on the network. WINDLASS_ALLOW_HTTP=1 of the runner allows http`,

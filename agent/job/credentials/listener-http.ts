@@ -113,7 +113,8 @@ async function answer(
 ): Promise<Answer> {
   if (expected === undefined) return refusal("503 Service Unavailable", "NoCredentials", abandoned);
   // AWS SDKs send the password alone, others as a Bearer token.
-  const [, given = ""] = /^authorization:[ \t]*(?:bearer[ \t]+)?(.*?)[ \t]*$/im.exec(request) ?? [];
+  const [, sent = ""] = /^authorization:(.*)$/im.exec(request) ?? [];
+  const given = sent.trim().replace(/^bearer[ \t]+/i, "");
   if (!equalSecrets(digest(given), expected))
     return refusal("403 Forbidden", "AccessDenied", "the token of the job is missing or wrong");
   const [, method, target = ""] = /^(\S+) (\S+) HTTP\/1\.[01]\r\n/.exec(request) ?? [];

@@ -10,6 +10,7 @@ import {
   revokeTokens,
 } from "../../../../agent/job/credentials/vault-tokens.ts";
 import type { JobContext } from "../../../../agent/job/context.ts";
+import { giveUp } from "../../../../agent/job/give-up.ts";
 import { openJournal, type Journal } from "../../../../agent/job/journal.ts";
 import { workspaceAt } from "../../../../agent/job/workspace.ts";
 import { folderForEachTest } from "../../../helpers/machine/folders.ts";
@@ -54,7 +55,9 @@ function agent(): JobContext {
     },
     journal,
     workspace,
-    settings: { network: {}, sealKey: "key", workerToken: "token", gitAccess: [] },
+    isolation: { killAll: () => Promise.resolve() },
+    directory: place,
+    settings: { workDir: place, network: {}, sealKey: "key", workerToken: "token", gitAccess: [] },
     log: { addSecrets: () => {} },
   } as unknown as JobContext;
 }
@@ -104,6 +107,18 @@ test("a token that Vault refuses to revoke is told, and not tried again", async 
   status = 403;
   expect(await revokeTokens(context)).toBe("403 no");
   expect(tokensOf(context)).toEqual([]);
+});
+
+test("a job that is given up is reported, whatever revoking its tokens throws", async () => {
+  const context = agent();
+  rememberToken(context, "apply", "hvs.one");
+  context.journal.close();
+  await expect(revokeTokens(context)).rejects.toThrow("journal is closed");
+  const { status: end, error_message } = await giveUp(context, "crashed");
+  expect([end, error_message]).toEqual([
+    "FAILED",
+    expect.stringMatching(/^crashed; .*; Vault did not revoke its token: .*journal is closed$/),
+  ]);
 });
 
 test("a token that comes while others are revoked is the next phase's, and is revoked at the end", async () => {
