@@ -32,12 +32,16 @@ export async function teams(args: string[]): Promise<void> {
     return refuse(wrongUsage("windlass server teams", "windlass server teams: pass SLUG and USER"));
   await withStore(readConfig(), async (store) => {
     try {
-      const { email, wasAdmin } = await makeAdmin({ store, now: Date.now }, slug, user);
+      const { email, wasAdmin, isBlocked } = await makeAdmin({ store, now: Date.now }, slug, user);
       process.stdout.write(
         wasAdmin
           ? `${email} is an admin of the team "${slug}" already.\n`
           : `${email} is an admin of the team "${slug}" now: ${program()} teams use ${slug}\n`,
       );
+      if (isBlocked)
+        process.stderr.write(
+          `windlass server teams: warning: ${email} is blocked and cannot sign in. Unblock the user on the page /operator\n`,
+        );
     } catch (error) {
       if (!(error instanceof RefusalError)) throw error;
       process.stderr.write(`windlass server teams: ${error.message}\n`);

@@ -33,6 +33,13 @@ test("windlass server teams admin repairs a team that has lost its admins", asyn
   // By the id too, and once.
   const again = await admin("admin", slug, ada.id);
   expect([again.exitCode, again.stdout]).toEqual([0, expect.stringContaining("already")]);
+  expect(again.stderr).toBe("");
+  await setRows(plane, "users", { blocked_at: 1 }, { id: ada.id });
+  const blocked = await admin("admin", slug, ada.id);
+  expect([blocked.exitCode, blocked.stderr]).toEqual([
+    0,
+    expect.stringContaining("warning: ada@example.com is blocked"),
+  ]);
   for (const [words, code, says] of [
     [["admin", "none", "ada@example.com"], 1, 'there is no team "none"'],
     [["admin", slug, "eve@example.com"], 1, "no user of this server has the address"],

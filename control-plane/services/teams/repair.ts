@@ -4,7 +4,7 @@ import { RefusalError } from "../../domain/refusal.ts";
 import { zonesOf } from "../../domain/roles.ts";
 import { lowerCase } from "../../domain/sign-in-allow.ts";
 import type { Queries } from "../../store/db.ts";
-import { findByAddress, findPerson } from "../../store/people/admission.ts";
+import { findByAddress, findPerson, isBlocked } from "../../store/people/admission.ts";
 import { findMember } from "../../store/teams/members.ts";
 import { findTeamBySlug } from "../../store/teams/teams.ts";
 import { operator } from "../audit/audit.ts";
@@ -13,24 +13,26 @@ import { changeMember } from "./membership.ts";
 
 /**
  * Makes a user an admin of a team, by invitation, whatever groups give. A running server notices by
- * itself. `named`: an address or an id. Returns the address, and whether the user was one already.
+ * itself. `named`: an address or an id. Returns the address, whether the user was one already, and
+ * whether the user is blocked, who then cannot act as one.
  */
 export function makeAdmin(
   { store, now }: Pick<Context, "store" | "now">,
   slug: string,
   named: string,
-): Promise<{ readonly email: string; readonly wasAdmin: boolean }> {
+): Promise<{ readonly email: string; readonly wasAdmin: boolean; readonly isBlocked: boolean }> {
   return store.write(async (tx) => {
     const team = await tx.first(findTeamBySlug, { slug });
     if (!team) throw new RefusalError("team_not_found", `there is no team "${slug}"`);
     const { id: user, email } = await findOne(tx, named);
+    const found = { email, isBlocked: await isBlocked(tx, user, [lowerCase(email)]) };
     const before = await tx.first(findMember, { space: team.id, user });
-    if (before?.invited_role === "admin") return { email, wasAdmin: true };
+    if (before?.invited_role === "admin") return { ...found, wasAdmin: true };
     const member = { space: team.id, user, name: email, by: operator };
     const zones = zonesOf(before?.invited_zones ?? "{}");
     const invited = { access: { role: "admin", zones }, by: before?.invited_by ?? null } as const;
     await changeMember(tx, [], member, { invited }, now());
-    return { email, wasAdmin: false };
+    return { ...found, wasAdmin: false };
   });
 }
 
