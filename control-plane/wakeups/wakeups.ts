@@ -4,10 +4,6 @@ import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 import type { Quota } from "../domain/quotas.ts";
 import type { Claimable } from "../domain/worker.ts";
 
-/**
- * What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a
- * login that was ended; and what happened, to be logged and counted.
- */
 /** A job was queued; or none was, because of what. */
 export const scheduleOutcomes = [
   "queued",
@@ -19,6 +15,10 @@ export const scheduleOutcomes = [
 ] as const;
 export type ScheduleOutcome = (typeof scheduleOutcomes)[number];
 
+/**
+ * What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a
+ * login that was ended; and what happened, to be logged and counted.
+ */
 export interface WakeupTopics {
   readonly queue: QueuedHint;
   readonly job: string;
