@@ -10,6 +10,7 @@ import {
   revokeTokens,
 } from "../../../../agent/job/credentials/vault-tokens.ts";
 import type { JobContext } from "../../../../agent/job/context.ts";
+import { obtainCredentials } from "../../../../agent/job/credentials/credentials.ts";
 import { giveUp } from "../../../../agent/job/give-up.ts";
 import { openJournal, type Journal } from "../../../../agent/job/journal.ts";
 import { workspaceAt } from "../../../../agent/job/workspace.ts";
@@ -138,4 +139,18 @@ test("a directory in place of the file keeps no token from being revoked", async
   mkdirSync(fileOf(context));
   expect(await revokeTokens(context)).toBeUndefined();
   expect(revoked).toEqual(["hvs.one"]);
+});
+
+test("an address that no URL can have fails the job with what to check", async () => {
+  const context = agent();
+  const cloud_identity = {
+    ...context.claim.cloud_identity,
+    address: "https://vault:99999",
+    role: "deploy",
+    audience: "urn:a",
+  } as NonNullable<JobContext["claim"]["cloud_identity"]>;
+  const wrong = { ...context, claim: { ...context.claim, cloud_identity } };
+  await expect(obtainCredentials.run(wrong)).rejects.toThrow(
+    "credentials: https://vault:99999 is no address of a Vault",
+  );
 });
