@@ -197,7 +197,7 @@ describe("in a browser", () => {
     });
     await page.getByRole("link", { name: "Identities" }).click();
     await page.getByText("No identity yet").waitFor();
-    await page.getByLabel("Name").fill("prod");
+    await page.getByLabel("Name", { exact: true }).fill("prod");
     await page.getByLabel("Role at AWS").fill("arn:aws:iam::123456789012:role/terraform");
     await press(page, "Create the identity");
     const principal = "arn:aws:iam::210987654321:role/runners";

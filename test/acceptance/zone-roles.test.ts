@@ -246,8 +246,9 @@ it("pages name of the whole space only what the zones use, and have it selected"
   await client.call("attachToConfiguration", {
     params: { id: used.set, configuration_id: id },
   });
-  // A job of a time at which its configuration was in another zone.
-  const job = await addJob(plane.context.store, { id: space.id, zone: other }, { spec_id: id });
+  // The last run was of a configuration that is in another zone now.
+  const left = await addSpec(plane.context.store, { id: space.id, zone: other });
+  const job = await addJob(plane.context.store, { id: space.id, zone }, { spec_id: left });
   const schedule = await client.call("createSchedule", {
     body: {
       name: "nightly",

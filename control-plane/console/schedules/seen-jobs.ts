@@ -5,7 +5,7 @@ import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";
 import { actingOn, seesWholeSpace } from "../../services/teams/spaces.ts";
 
-/** A job stays in its zone when the configuration or the schedule moves to another one. */
+/** A job is seen with its configuration, which may have left the zone of the schedule. */
 export const withSeenJobs = async (
   context: Context,
   caller: UserCaller,
