@@ -12,7 +12,14 @@ import { mayRun } from "../approvals/approvals.ts";
 import { claimedIdentity } from "../identities/identities.ts";
 import { statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
-import { claimedColumns, classes, freeHeads, rank, type ClaimRow } from "./claims.ts";
+import {
+  claimedColumns,
+  classes,
+  configurationOf,
+  freeHeads,
+  rank,
+  type ClaimRow,
+} from "./claims.ts";
 
 export interface ClaimsParams {
   readonly [name: string]: string | number;
@@ -83,12 +90,13 @@ function claimTogether(
           where kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))),
       locked as materialized (
-        select head.job_id, ${rank("head", lifted)} || head.job_id as place from queue_heads as head
+        select head.job_id, ${rank("head", lifted)} || head.job_id as place
+          from queue_heads as head
           where head.is_free > 0 and head.job_id = any (array(
             select substr(min(found.place), 2) from found
               where found.target_worker = '' or not exists (
                 select 1 from claims where claims.worker = found.target_worker)
-              group by coalesce(nullif(found.spec_id, ''), found.job_id) order by min(found.place) limit ${heads}))
+              group by ${configurationOf("found")} order by min(found.place) limit ${heads}))
           order by ${rank("head", lifted)}, head.job_id limit (select count(*) from claims) for update of head skip locked),
       taken as materialized (
         select numbered.job_id, claims.worker, claims.key

@@ -53,7 +53,11 @@ const hasApprovalRule = sql<number>`(
   select count(*) from job_changes where job_changes.job_id = jobs.id and needs_approval = 1)`;
 
 export const claimOwnJob = claimOwn("skip locked");
-/** Waits for jobs that concurrent claims have locked, because those may be rolled back. */
+/**
+ * Waits for jobs that concurrent claims have locked, because those may be rolled back. Claims of
+ * workers with different labels may lock different heads of one configuration and wait in a circle:
+ * PostgreSQL ends one after a second, and the store repeats it.
+ */
 export const claimOwnJobLeft = claimOwn("");
 
 export const claimAnyJob = claimAny("skip locked");
@@ -89,8 +93,12 @@ export const classes = sql`(select 0 as value union all select 1 union all selec
 export const rank = (head: string, lifted: string): RawBuilder<number> =>
   sql`case when ${sql.ref(`${head}.job_id`)} < ${lifted} then 0 else ${sql.ref(`${head}.queue_class`)} end`;
 
+/** By which the heads of one configuration are one. A job without a configuration stands alone. */
+export const configurationOf = (head: string): RawBuilder<string> =>
+  sql`coalesce(nullif(${sql.ref(`${head}.spec_id`)}, ''), ${sql.ref(`${head}.job_id`)})`;
+
 /**
- * How many jobs of each class a claim looks at. So many claims at most find different jobs at one moment without
+ * How many configurations a claim looks at. So many claims at most find different jobs at one moment without
  * waiting for each other. A claim that waits looks at more than several control planes take at
  * once, because most of what it waits for will be gone.
  */
@@ -177,13 +185,13 @@ function claim(
   const isTakeable = sql`kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))`;
   // SQLite has one writer. On PostgreSQL claims run beside each other: each locks the head of what
-  // it takes. It finds that by its id (`> 0` is the condition of no index).
+  // it takes, one of a configuration. It finds that by its id (`> 0` is the condition of no index).
   const oldest = isPostgres(db)
     ? sql`select locked.job_id from queue_heads as locked
         where locked.is_free > 0 and locked.job_id = any (array(
-          select found.job_id from kinds cross join ${classes}
-              cross join lateral (select h.queue_class, h.job_id ${first} ${candidates[locked]}) as found
-            where ${isTakeable} order by ${rank("found", lifted)}, found.job_id limit ${candidates[locked]}))
+          select substr(min(found.place), 2) from kinds cross join ${classes} cross join lateral (
+                select ${rank("h", lifted)} || h.job_id as place, h.job_id, h.spec_id ${first} ${candidates[locked]}) as found
+            where ${isTakeable} group by ${configurationOf("found")} order by min(found.place) limit ${candidates[locked]}))
         order by ${rank("locked", lifted)}, locked.job_id limit 1 for update of locked ${sql.raw(locked)}`
     : sql`select substr(min(place), 2) from (
           select (select ${rank("h", lifted)} || h.job_id ${first} 1) as place
@@ -219,7 +227,7 @@ export const countClaimable = statement<
   { wanted: string; count: number }
 >((db, { owner, labels }) => {
   const query = sql`select wanted, count from (
-      select h.wanted as wanted, count(distinct coalesce(nullif(h.spec_id, ''), h.job_id)) as count
+      select h.wanted as wanted, count(distinct ${configurationOf("h")}) as count
         from ${freeHeads(db, owner)} and h.only_worker = '' and ${mayRun}
         group by h.first_wanted, h.wanted) as kinds
     where ${labels} = '' or not exists (

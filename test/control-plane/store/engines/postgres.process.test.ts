@@ -10,8 +10,15 @@ import {
 } from "../../../../control-plane/store/engines/postgres.ts";
 import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
 import { migrate } from "../../../../control-plane/store/migrate.ts";
+import type { JobRow } from "../../../../control-plane/domain/job.ts";
+import type { WorkerRow } from "../../../../control-plane/domain/worker.ts";
+import {
+  claimOwnJob,
+  claimOwnJobLeft,
+  type ClaimRow,
+} from "../../../../control-plane/store/claims/claims.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
-import { addJob, addOwner, addSpec } from "../../../helpers/plane/rows.ts";
+import { addJob, addOwner, addSpec, addWorker } from "../../../helpers/plane/rows.ts";
 import { command } from "../../../helpers/store/postgres.ts";
 import { postgresForFile } from "../../../helpers/store/postgres-for-file.ts";
 import { storeContract } from "./contract.ts";
@@ -19,6 +26,22 @@ import { storeContract } from "./contract.ts";
 const postgres = postgresForFile();
 
 const connections = 8;
+
+/** Closes the stores and returns how often changes waited for each other in a circle. */
+async function closeAndCountDeadlocks(url: string, stores: readonly PostgresStore[]) {
+  await Promise.all(stores.map((store) => store.close()));
+  // A connection reports what it counted when it ends, or seconds later.
+  const count = async (text: string) => {
+    const { rows } = await command(url, text);
+    return (rows as { count: number }[])[0]!.count;
+  };
+  const others = `select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`;
+  await expect.poll(() => count(others)).toBe(0);
+  return count(
+    "select deadlocks::int as count from pg_stat_database where datname = current_database()",
+  );
+}
 
 describe("with one database for all", () => {
   let url: string;
@@ -271,12 +294,87 @@ describe("changes of single rows", () => {
     const { rows } = await sql<{ updated_at: number }>`select updated_at - created_at as updated_at
       from specs`.execute(stores[0]!.read.sql);
     expect(new Set(rows.map(({ updated_at }) => updated_at))).toEqual(new Set([2 * rounds]));
-    const { rows: counted } = await sql<{
-      deadlocks: number;
-    }>`select deadlocks from pg_stat_database
-      where datname = current_database()`.execute(stores[0]!.read.sql);
-    expect(counted).toEqual([{ deadlocks: 0 }]);
-    await Promise.all(stores.map((store) => store.close()));
+    expect(await closeAndCountDeadlocks(url, stores)).toBe(0);
+  });
+});
+
+describe("claims by several processes", () => {
+  const raceRounds = 10;
+  type RaceParams = Readonly<Record<"owner" | "lifted", string> & { now: number }>;
+
+  /** Each worker has one of the label sets in turn; what it takes ends before the next claims. */
+  async function race(
+    labelSets: readonly string[],
+    jobs: readonly Partial<JobRow>[],
+    claimBy: (
+      tx: Queries,
+      params: RaceParams,
+      worker: WorkerRow,
+      n: number,
+    ) => Promise<ClaimRow | undefined>,
+  ) {
+    const url = await postgres.server.createMigrated();
+    const stores = await Promise.all([1, 2].map(() => openPostgres({ url, connections })));
+    const owner = await addOwner(stores[0]!);
+    const specs = [await addSpec(stores[0]!, owner), await addSpec(stores[0]!, owner)];
+    const workers: WorkerRow[] = [];
+    for (let n = 0; n < 8; n += 1)
+      workers.push(
+        await addWorker(stores[0]!, owner, { labels: labelSets[n % labelSets.length]! }),
+      );
+    const params = { owner: owner.id, now: 5, lifted: "" };
+    const claim = (worker: WorkerRow, n: number) =>
+      stores[Math.floor(n / 4)]!.share((tx) => claimBy(tx, params, worker, n));
+    const taken: string[] = [];
+    const classesOf: (readonly number[])[] = [];
+    for (let round = 0; round < raceRounds; round += 1) {
+      for (const spec_id of specs)
+        for (const job of jobs) await addJob(stores[0]!, owner, { ...job, spec_id });
+      for (let left = jobs.length; left > 0; left -= 1) {
+        const found = await Promise.all(workers.map(claim));
+        const ids = found.flatMap((job) => (job ? [job.id] : []));
+        taken.push(...ids);
+        const rows = await Promise.all(ids.map((id) => stores[0]!.read.first(findJob, { id })));
+        classesOf.push(rows.map((row) => row!.queue_class));
+        expect(new Set(rows.map((row) => row!.spec_id)).size).toBe(ids.length);
+        await command(
+          url,
+          "update jobs set status = 'SUCCESS', released_at = 6, ended_at = 6 where status = 'PROCESSING'",
+        );
+      }
+      // What a statement that skips locked heads has left to the next.
+      await command(
+        url,
+        "update jobs set status = 'CANCELLED', released_at = 6, ended_at = 6 where status = 'QUEUED'",
+      );
+    }
+    const { rows } = await command(url, "select max(attempt) as most from jobs");
+    return {
+      deadlocks: await closeAndCountDeadlocks(url, stores),
+      takenTwice: taken.length - new Set(taken).size,
+      mostAttempts: (rows as { most: number }[])[0]!.most,
+      count: taken.length,
+      classesOf,
+    };
+  }
+
+  const ofClasses = ([2, 1, 0] as const).map((queue_class) => ({ queue_class }));
+
+  const claimAlone = (tx: Queries, params: RaceParams, { id: worker }: WorkerRow) =>
+    tx.first(claimOwnJob, { ...params, claim_key: null, worker });
+
+  it("take the jobs of a configuration by class, without a deadlock", async () => {
+    const { classesOf, count, ...outcome } = await race(
+      ["[]"],
+      ofClasses,
+      async (tx, params, worker) =>
+        (await claimAlone(tx, params, worker)) ??
+        tx.first(claimOwnJobLeft, { ...params, claim_key: null, worker: worker.id }),
+    );
+    expect(outcome).toEqual({ deadlocks: 0, takenTwice: 0, mostAttempts: 1 });
+    expect(count).toBe(raceRounds * 2 * 3);
+    const eachRound = [0, 1, 2].map((queue_class) => [queue_class, queue_class]);
+    expect(classesOf).toEqual(Array.from({ length: raceRounds }, () => eachRound).flat());
   });
 });
 
