@@ -82,7 +82,7 @@ export const accessTokenEndpoints = {
     body: CreateAccessToken,
     status: 201,
     answer: CreatedAccessToken,
-    refusals: ["name_taken", "quota_exceeded"],
+    refusals: ["not_found", "name_taken", "quota_exceeded"],
   }),
   listAccessTokens: endpoint("GET /api/cli/access-tokens", {
     summary: "List access tokens, newest first; the tokens themselves are not shown",
