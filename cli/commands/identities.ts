@@ -60,10 +60,7 @@ export function identitiesCommand() {
       "windlass identities create live --provider aws-web-identity --role ARN",
       "a role that trusts the tokens of this server",
     ],
-    [
-      "windlass identities create kv --provider vault --address https://v:8200 --role r",
-      "Vault or OpenBao",
-    ],
+    ["windlass identities create kv --provider vault --address URL --role tf", "Vault or OpenBao"],
   ]);
   const update = named("update", "change an identity; its provider and its external id stay");
   addFields(update);

@@ -20,8 +20,8 @@ command needs access to the server's data directory (WINDLASS_DATA_DIR), or to
 its PostgreSQL database (WINDLASS_DATABASE_URL). The server may be running.
 
   rotate             publish a new key. The server signs with it an hour after
-                     it has read the key at the issuer's jwks_uri itself, and drops
-                     the old key a day later
+                     it has read the key at the issuer's jwks_uri itself, and
+                     drops the old key a day later
   export DIRECTORY   write what the issuer publishes as files, for a bucket at
                      WINDLASS_ISSUER_URL. Repeat it after each rotate
 

@@ -89,7 +89,7 @@ describe("what code hosts decide", () => {
     expect(planned).toBeLessThan(minute / second);
   });
 
-  it("connections × configurations: of a space one is looked at, whoever else has seen it due", async ({
+  it("connections × configurations: of a space one is looked at, also when others have seen it due", async ({
     client,
     owner,
     otherClient,

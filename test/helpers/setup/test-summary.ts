@@ -22,7 +22,7 @@ const none = (): Count => ({ passed: 0, failed: 0, skipped: 0 });
  * What `.ci/run` cannot install. A test that is skipped for this reason stays skipped there too.
  */
 const notInstallable =
-  /^needs (a container engine|a program that (?:go|Maven) installs|a store that encrypts|a running systemd|an OpenTofu binary|a machine whose cgroup v2 )/;
+  /^not on the PATH: bao$|^needs (a container engine|an agent that is not root|a program that (?:go|Maven) installs|a store that encrypts|a running systemd|an OpenTofu binary|a machine whose cgroup v2 )/;
 
 export default class TestSummary implements Reporter {
   onTestRunEnd(
