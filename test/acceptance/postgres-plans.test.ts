@@ -90,7 +90,7 @@ afterAll(async () => {
 });
 skipAt(lack);
 
-/** A claim that waits looks at 256 jobs of each class, one for jobs of all owners twice. */
+/** A claim whose first look found none looks at 256 jobs of each class, one for jobs of all owners twice. */
 const mostOfStatement = 600;
 const classes = 3;
 /** A page of 50 jobs, and the one that tells whether more follow. */

@@ -17,6 +17,7 @@ import {
   classes,
   configurationOf,
   freeHeads,
+  lockHeads,
   rank,
   type ClaimRow,
 } from "./claims.ts";
@@ -89,15 +90,13 @@ function claimTogether(
               order by h.job_id limit ${heads}) as oldest
           where kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))),
-      locked as materialized (
-        select head.job_id, ${rank("head", lifted)} || head.job_id as place
-          from queue_heads as head
-          where head.is_free > 0 and head.job_id = any (array(
-            select substr(min(found.place), 2) from found
-              where found.target_worker = '' or not exists (
-                select 1 from claims where claims.worker = found.target_worker)
-              group by ${configurationOf("found")} order by min(found.place) limit ${heads}))
-          order by ${rank("head", lifted)}, head.job_id limit (select count(*) from claims) for update of head skip locked),
+      locked as materialized (${lockHeads(
+        sql`select min(found.place) as place, ${configurationOf("found")} as configuration from found
+          where found.target_worker = '' or not exists (
+            select 1 from claims where claims.worker = found.target_worker)
+          group by ${configurationOf("found")} order by min(found.place) limit ${heads}`,
+        sql`(select count(*) from claims)`,
+      )}),
       taken as materialized (
         select numbered.job_id, claims.worker, claims.key
           from (select locked.job_id, row_number() over (order by locked.place) as n from locked) as numbered

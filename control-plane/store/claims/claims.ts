@@ -52,29 +52,28 @@ const hasApprovalRule = sql<number>`(
   select count(approval_when) from specs where specs.id = jobs.spec_id) + (
   select count(*) from job_changes where job_changes.job_id = jobs.id and needs_approval = 1)`;
 
-export const claimOwnJob = claimOwn("skip locked");
 /**
- * Waits for jobs that concurrent claims have locked, because those may be rolled back. Claims of
- * workers with different labels may lock different heads of one configuration and wait in a circle:
- * PostgreSQL ends one after a second, and the store repeats it.
+ * How many configurations a claim looks at on PostgreSQL, where it skips those that concurrent
+ * claims have locked, and how many where these were not enough: more than several control planes
+ * take at once.
  */
-export const claimOwnJobLeft = claimOwn("");
+const [few, many] = [16, 256];
 
-export const claimAnyJob = claimAny("skip locked");
-export const claimAnyJobLeft = claimAny("");
+export const claimOwnJob = claimOwn(few);
+export const claimOwnJobLeft = claimOwn(many);
 
-function claimOwn(locked: Locked) {
+export const claimAnyJob = claimAny(few);
+export const claimAnyJobLeft = claimAny(many);
+
+function claimOwn(most: number) {
   return statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
-    claim(db, params, locked, params.owner),
+    claim(db, params, most, params.owner),
   );
 }
 
-function claimAny(locked: Locked) {
-  return statement<ClaimParams, ClaimRow>((db, params) => claim(db, params, locked, undefined));
+function claimAny(most: number) {
+  return statement<ClaimParams, ClaimRow>((db, params) => claim(db, params, most, undefined));
 }
-
-/** Whether PostgreSQL skips a queue head that another claim has locked, or waits for it. */
-type Locked = "skip locked" | "";
 
 /**
  * The queue heads that may be claimed, `h`, of an owner or of all. The condition of the index of all
@@ -98,11 +97,24 @@ export const configurationOf = (head: string): RawBuilder<string> =>
   sql`coalesce(nullif(${sql.ref(`${head}.spec_id`)}, ''), ${sql.ref(`${head}.job_id`)})`;
 
 /**
- * How many configurations a claim looks at. So many claims at most find different jobs at one moment without
- * waiting for each other. A claim that waits looks at more than several control planes take at
- * once, because most of what it waits for will be gone.
+ * Locks the first `most` queue heads of `found` that no concurrent claim has, in the order of
+ * `found`. It locks a configuration before its head, and never waits for either: of two claims
+ * that held heads of one configuration, each would wait for the other's to mark them as not free.
+ * What a claim that is rolled back has locked, others find by their next sweep. The head tells
+ * whether another claim took a job of the configuration since this one looked; `> 0` is the
+ * condition of no index.
  */
-const candidates = { "skip locked": sql.lit(16), "": sql.lit(256) };
+export const lockHeads = (found: RawBuilder<unknown>, most: RawBuilder<unknown>) =>
+  sql`select head.job_id, found.place
+    from (${found}) as found cross join lateral (
+      select queue_heads.job_id from queue_heads
+        where queue_heads.job_id = substr(found.place, 2) and queue_heads.is_free > 0
+          and pg_try_advisory_xact_lock(${sql.lit(claimsLock)}, hashtext(found.configuration))
+        for update skip locked) as head
+    limit ${most}`;
+
+/** The first key of the advisory locks of configurations: arbitrary, and never changed. */
+const claimsLock = 1_464_816_898;
 
 /**
  * The job that an earlier claim with the same key got and that was not started yet
@@ -176,7 +188,7 @@ export const claimedColumns = sql`id, job_type, spec_id, zone_id, plan_job_id, a
 function claim(
   db: Kysely<Tables>,
   { worker, claim_key, now, lifted }: ClaimParams,
-  locked: Locked,
+  most: number,
   owner: string | undefined,
 ) {
   const heads = sql`${freeHeads(db, owner)} and h.only_worker`;
@@ -184,15 +196,15 @@ function claim(
               and h.queue_class = classes.value and ${isOther(db, worker)} and ${mayRun} order by h.job_id limit`;
   const isTakeable = sql`kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))`;
-  // SQLite has one writer. On PostgreSQL claims run beside each other: each locks the head of what
-  // it takes, one of a configuration. It finds that by its id (`> 0` is the condition of no index).
+  // SQLite has one writer. On PostgreSQL claims run beside each other.
   const oldest = isPostgres(db)
-    ? sql`select locked.job_id from queue_heads as locked
-        where locked.is_free > 0 and locked.job_id = any (array(
-          select substr(min(found.place), 2) from kinds cross join ${classes} cross join lateral (
-                select ${rank("h", lifted)} || h.job_id as place, h.job_id, h.spec_id ${first} ${candidates[locked]}) as found
-            where ${isTakeable} group by ${configurationOf("found")} order by min(found.place) limit ${candidates[locked]}))
-        order by ${rank("locked", lifted)}, locked.job_id limit 1 for update of locked ${sql.raw(locked)}`
+    ? sql`select locked.job_id from (${lockHeads(
+        sql`select min(found.place) as place, ${configurationOf("found")} as configuration
+          from kinds cross join ${classes} cross join lateral (
+              select ${rank("h", lifted)} || h.job_id as place, h.job_id, h.spec_id ${first} ${sql.lit(most)}) as found
+          where ${isTakeable} group by ${configurationOf("found")} order by min(found.place) limit ${sql.lit(most)}`,
+        sql.lit(1),
+      )}) as locked`
     : sql`select substr(min(place), 2) from (
           select (select ${rank("h", lifted)} || h.job_id ${first} 1) as place
             from kinds cross join ${classes} where ${isTakeable}) as oldest`;

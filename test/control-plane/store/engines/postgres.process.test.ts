@@ -17,6 +17,7 @@ import {
   claimOwnJobLeft,
   type ClaimRow,
 } from "../../../../control-plane/store/claims/claims.ts";
+import { claimOwnJobs } from "../../../../control-plane/store/claims/claims-together.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addJob, addOwner, addSpec, addWorker } from "../../../helpers/plane/rows.ts";
 import { command } from "../../../helpers/store/postgres.ts";
@@ -376,6 +377,33 @@ describe("claims by several processes", () => {
     const eachRound = [0, 1, 2].map((queue_class) => [queue_class, queue_class]);
     expect(classesOf).toEqual(Array.from({ length: raceRounds }, () => eachRound).flat());
   });
+
+  const claimTogether = (tx: Queries, params: RaceParams, { id: worker, labels }: WorkerRow) =>
+    tx.first(claimOwnJobs, {
+      ...params,
+      claims: JSON.stringify([{ n: 0, worker, key: null }]),
+      labels,
+      features: "[]",
+      after: 0,
+      heads: 20,
+    });
+
+  it.each([
+    ["one by one", claimAlone],
+    ["together", claimTogether],
+  ])(
+    "of workers with different labels, %s, take jobs of a configuration without a deadlock",
+    async (_, claimBy) => {
+      const labels = ['["a"]', '["b"]', '["c"]', "[]"];
+      const jobs = labels.map((its) => ({ labels: its }));
+      const { deadlocks, takenTwice, mostAttempts } = await race(labels, jobs, claimBy);
+      expect({ deadlocks, takenTwice, mostAttempts }).toEqual({
+        deadlocks: 0,
+        takenTwice: 0,
+        mostAttempts: 1,
+      });
+    },
+  );
 });
 
 describe("several processes on one database", () => {
