@@ -61,8 +61,7 @@ export async function startServer(
   if (proxiesOf(config.network)) setGlobalDispatcher(dispatcherOf(config.network));
   const context = await openContext(config);
   await completeAccounts(context);
-  if (await settleClock(context))
-    log.warn("the clock of this machine was set back while the server was stopped");
+  if (await settleClock(context)) log.warn("the clock was set back while the server was stopped");
   const unknown = await settleRestore(context);
   if (unknown !== undefined)
     log.warn(

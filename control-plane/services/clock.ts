@@ -1,4 +1,5 @@
 /** What is measured from stored times must not change with a step of the wall clock. */
+import { minute } from "../../common/units.ts";
 import {
   clampDue,
   clampFuture,
@@ -6,6 +7,8 @@ import {
   moveTimes,
 } from "../store/operations/clock-steps.ts";
 import { findNow } from "../store/operations/now.ts";
+import { lookAgain } from "../store/schedules/rounds.ts";
+import type { Queries } from "../store/db.ts";
 import type { Context } from "./context.ts";
 
 /** Epoch milliseconds by the monotonic clock; only `followClock` steps them. */
@@ -28,6 +31,8 @@ export function steadyClock(start = Date.now()): Clock {
 
 /** A smaller difference is drift: the clock follows it, and no time in the store has to. */
 const stepMilliseconds = 1000;
+/** What control planes that share a database write may be ahead by less. */
+const sharedStepMilliseconds = minute;
 
 /**
  * Follows the wall clock; where other control planes write times too, that of the database. At a
@@ -58,7 +63,9 @@ export async function followClock(
       await moveTimes(tx, step, clock.now());
       // Inside: what other changes of this transaction write after this is in the new time.
       shiftTo(step);
-      if (step < 0) await clampFuture(tx, clock.now());
+      if (step >= 0) return;
+      await clampFuture(tx, clock.now());
+      await lookAgain(tx, clock.now());
     });
   } catch (error) {
     shiftTo(0);
@@ -69,13 +76,15 @@ export async function followClock(
 
 /**
  * A machine that was suspended has a clock that stood still, and what it writes would look old to
- * other control planes. Nothing in the store is moved.
+ * other control planes: nothing in the store is moved. If the clock of the database was set back,
+ * each control plane that notices it settles what was written before, also by those that have not.
  */
 async function followDatabase(store: Context["store"], clock: Clock): Promise<void> {
   const before = clock.now();
   const now = await findNow(store.read);
   // A late response says nothing of the present, for example if the process was stopped.
   if (clock.now() - before >= stepMilliseconds) return;
+  if (before - now >= sharedStepMilliseconds) await store.write((tx) => settle(tx, now));
   if (Math.abs(now - before) >= stepMilliseconds) clock.shift(now - before);
 }
 
@@ -84,13 +93,16 @@ export async function settleClock({
   store,
   now,
 }: Pick<Context, "store" | "now">): Promise<boolean> {
-  if (store.isShared) return false;
   return store.write(async (tx) => {
-    const isAhead = await isAnyInFuture(tx, now());
-    if (isAhead) {
-      await clampFuture(tx, now());
-      await clampDue(tx, now());
-    }
+    const least = store.isShared ? sharedStepMilliseconds : 0;
+    const isAhead = await isAnyInFuture(tx, now() + least);
+    if (isAhead) await settle(tx, now());
     return isAhead;
   });
+}
+
+async function settle(tx: Queries, now: number): Promise<void> {
+  await clampFuture(tx, now);
+  await clampDue(tx, now);
+  await lookAgain(tx, now);
 }

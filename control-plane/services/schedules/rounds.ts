@@ -14,10 +14,8 @@ import {
   findDueOwners,
   findDueRuns,
   findDueSchedules,
-  findFutureSchedule,
   findRun,
   findSpecsOfZone,
-  lookAgain,
   saveRun,
 } from "../../store/schedules/rounds.ts";
 import {
@@ -48,12 +46,8 @@ const roundMilliseconds = 10 * second;
 export function scheduleRounds(context: Context, stop: AbortSignal): () => Promise<void> {
   const { store, now } = context;
   let after = "";
-  let seen: number | undefined;
   return async () => {
-    const start = now();
-    if (await isSetBack(context, seen)) await store.write((tx) => lookAgain(tx, start));
-    seen = start;
-    const until = start + roundMilliseconds;
+    const until = now() + roundMilliseconds;
     // The other half is for runs that are due, however many schedules have come.
     const half = until - roundMilliseconds / 2;
     const goesOn = () => !stop.aborted && now() < until;
@@ -99,17 +93,6 @@ export function scheduleRounds(context: Context, stop: AbortSignal): () => Promi
     if (failures.length > 0)
       throw new AggregateError(failures, (failures[0] as Error).message, { cause: failures[0] });
   };
-}
-
-/** A smaller step makes a schedule late by less. */
-const stepMilliseconds = second;
-
-/** Whether the clock was set back since the round before, or since a server wrote schedules last. */
-async function isSetBack({ store, now }: Context, seen: number | undefined): Promise<boolean> {
-  if (seen !== undefined) return seen - now() > stepMilliseconds;
-  return (
-    (await store.read.first(findFutureSchedule, { now: now() + stepMilliseconds })) !== undefined
-  );
 }
 
 /** Gives a schedule that has come its runs: of a zone those of some configurations, and then of more. */

@@ -55,6 +55,8 @@ export async function isAnyInFuture({ sql: db }: Queries, now: number): Promise<
     where last_heartbeat_at > ${now} or last_call_at > ${now} or offline_at > ${now} or created_at > ${now}
     union all select 1 from connections where last_poll_at > ${now}
     union all select 1 from events where created_at > ${now}
+    union all select 1 from deliveries where status = 'retrying' and sent_at > ${now}
+    union all select 1 from schedules where updated_at > ${now} or last_at > ${now}
     limit 1`.execute(db);
   return rows.length > 0;
 }

@@ -151,15 +151,6 @@ export const wakeRun = statement<{ plan: string; now: number }>((db, { plan, now
     .where("job_id", "is", null),
 );
 
-/** A schedule that was changed, or came, at a time that is not over: the clock was set back since. */
-export const findFutureSchedule = statement<{ now: number }, { id: string }>((db, { now }) =>
-  db
-    .selectFrom("schedules")
-    .select("id")
-    .where((where) => where.or([where("last_at", ">", now), where("updated_at", ">", now)]))
-    .limit(1),
-);
-
 /**
  * After the clock was set back: looks at every schedule again. What was to run for a time that has not
  * come is dropped, because that time comes again, and what waits longer than its window is due.

@@ -63,7 +63,6 @@ const scans: Record<string, string> = {
   findAllUnreleased: "once, after a restore",
   findLeftLocks: "every lock: one for each running job, and those of lost jobs",
   listTeamsWithoutAdmin: "every team, by doctor",
-  findFutureSchedule: "every schedule, at the start of a server",
   findUntoldLocks: "every lock, as findLeftLocks",
   findStalledRules: "every rule, once a minute",
   findExpiringTokens: "every access token, twice an hour",
