@@ -4,7 +4,6 @@ import { happeningWords } from "../../protocol/happenings.ts";
 import type { Delivery, Notification, UpdateNotification } from "../../protocol/notifications.ts";
 import { webhookOverlapLimit } from "../../protocol/limits.ts";
 import type { Api } from "../api/api.ts";
-import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { parseCount, parseWholeNumber, readPages } from "../api/pages.ts";
 import { teamWords } from "../api/team.ts";
@@ -107,9 +106,8 @@ export async function create(run: Run, name: string, options: CreateOptions): Pr
     throw new CliError("Name at least one event: --event job.failed, for example", 2);
   if (kind === "email" && address === undefined)
     throw new CliError("Name at least one recipient: --address ada@example.com, for example", 2);
-  const { secret, ...created } = await run.api
-    .call("createNotification", { body: { ...fields, name, events, to: { ...to, kind } } })
-    .catch(refused);
+  const body = { ...fields, name, events, to: { ...to, kind } };
+  const { secret, ...created } = await run.api.call("createNotification", { body });
   if (run.json)
     return print(JSON.stringify({ ...created, ...(secret ? { secret } : {}) }, null, 2));
   show(run, created);
@@ -137,7 +135,7 @@ export async function update(run: Run, name: string, options: UpdateOptions): Pr
       "Only the address of a webhook may stand on the command line. Pass --ask-url in place of --url",
       2,
     );
-  show(run, await run.api.call("updateNotification", { params: { id }, body }).catch(refused));
+  show(run, await run.api.call("updateNotification", { params: { id }, body }));
 }
 
 export async function remove(
@@ -275,9 +273,3 @@ async function fieldsOf(
 }
 
 const asked = { name: "the address", place: 0 };
-
-function refused(error: unknown): never {
-  throw withRemedy(error, {
-    mail_not_configured: "Its operator can set WINDLASS_SMTP_URL and WINDLASS_MAIL_FROM.",
-  });
-}

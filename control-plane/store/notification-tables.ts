@@ -51,8 +51,6 @@ interface EventsTable {
   actor: Json | null;
   /** Events about one thing are delivered in order. Null: in any order. */
   about: string | null;
-  /** One sentence; null: made of the rest. */
-  description: string | null;
   data: Json;
   /** The one rule that gets it; null: each that selects it. */
   rule_id: string | null;

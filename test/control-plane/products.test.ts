@@ -413,7 +413,6 @@ test("events × rules: a transaction has the deliveries of so many events", asyn
     job: null,
     actor: null,
     about: null,
-    description: null,
     data: "{}",
     rule_id: null,
     once: null,

@@ -81,7 +81,7 @@ test(`kill -9 of one of two servers, ${rounds} times, loses no event and changes
                 owner: owner.id,
                 configuration,
                 by: system,
-                text: `${configuration} ${event}`,
+                data: { reason: `${configuration} ${event}` },
               }),
             );
           expected.push(
@@ -104,7 +104,7 @@ test(`kill -9 of one of two servers, ${rounds} times, loses no event and changes
       await pause(100);
     const seen = new Set<string>();
     const isFirst = (id: string): boolean => !seen.has(id) && seen.add(id).has(id);
-    const arrived = received.filter(({ id }) => isFirst(id)).map(({ text }) => text);
+    const arrived = received.filter(({ id }) => isFirst(id)).map(({ data }) => data.reason ?? "");
     expect(arrived.toSorted()).toEqual(expected.flat().toSorted());
     for (const texts of expected)
       expect(arrived.filter((text) => texts.includes(text))).toEqual(texts);

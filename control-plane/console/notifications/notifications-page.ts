@@ -58,14 +58,16 @@ export const notificationsPage = (
 export const placeOf = ({ to }: Notification): string =>
   `${kindWords[to.kind].name}, ${to.host ?? count(to.addresses?.length ?? 0, "address").replace("addresss", "addresses")}`;
 
-export const standing = ({ enabled, error, last_delivery }: Notification): Html =>
+export const standing = ({ enabled, error, last_delivery: last }: Notification): Html =>
   !enabled
     ? badge("CANCELLED", "Disabled")
     : error !== null
       ? badge("FAILED", "Failing")
-      : last_delivery === null
+      : last === null
         ? badge("NEW", "Nothing sent yet")
-        : badge("ONLINE", "Working");
+        : last.error === null
+          ? badge("ONLINE", "Working")
+          : badge("WARNING", "Last attempt failed");
 
 export const deliveryBadge = ({ status }: Delivery): Html =>
   status === "delivered"

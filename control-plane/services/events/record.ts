@@ -23,8 +23,6 @@ export interface EventRecord {
   /** As it is after the change. */
   readonly job?: Pick<JobRow, "id" | "job_type" | "status" | "created_by"> | undefined;
   readonly by: { readonly kind: AuditActorKind; readonly name: string | null };
-  /** One sentence for people. Left out, it is made of the rest. */
-  readonly text?: string;
   /** Small, and never a log line, a variable or the value of an output. */
   readonly data?: EventData;
   /** What it is about, if that is no configuration: events about one thing are delivered in order. */
@@ -50,7 +48,6 @@ export async function recordEvent(tx: Queries, now: number, event: EventRecord):
       : null,
     actor: JSON.stringify(actorOf(by)),
     about: configuration ?? event.about ?? null,
-    description: event.text ?? null,
     data: JSON.stringify(data),
     rule_id: event.rule ?? null,
     once: event.once ?? null,

@@ -1,6 +1,5 @@
 /** What the end of a job says of the drift of its configuration, in the transaction of that end. */
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
-import { resourcesText } from "../../../protocol/words.ts";
 import { driftAfter, failed, findingOf, unchecked, type Finding } from "../../domain/drift.ts";
 import { isDestruction, type JobRow } from "../../domain/job.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
@@ -52,11 +51,6 @@ async function saveFinding(
   const { columns, event } = driftAfter(before, finding, job.id, now);
   await saveDrift(tx, spec, columns);
   if (event === null) return;
-  const { resources } = finding;
-  const text =
-    event === "drift.found"
-      ? `"${before.name}" has drifted: ${resourcesText(resources)} ${resources === 1 ? "differs" : "differ"} from what was deployed.`
-      : `"${before.name}" has no drift any more.`;
   await recordEvent(tx, now, {
     type: event,
     owner: before.owner_id,
@@ -64,7 +58,6 @@ async function saveFinding(
     configuration: spec,
     job,
     by: system,
-    text,
-    ...(event === "drift.found" ? { data: { resources } } : {}),
+    ...(event === "drift.found" ? { data: { resources: finding.resources } } : {}),
   });
 }

@@ -22,7 +22,7 @@ import type { Context } from "../context.ts";
 import { recordEvent } from "../events/record.ts";
 import { refusalLimits } from "../refusal-limit.ts";
 import { eventOf } from "./event-body.ts";
-import { findRow } from "./rules.ts";
+import { findRow, noMail } from "./rules.ts";
 import { send } from "./send.ts";
 import { newDelivery } from "./spread.ts";
 import { viewDelivery } from "./views.ts";
@@ -72,7 +72,7 @@ export async function redeliver(
 ): Promise<Delivery> {
   const { read } = context.store;
   const rule = await findRow(read, user, id);
-  const delivery = await read.first(findDelivery, { id: delivery_id.toLowerCase(), rule: rule.id });
+  const delivery = await read.first(findDelivery, { id: delivery_id, rule: rule.id });
   const event = delivery && (await read.first(findEvent, { id: delivery.event_id }));
   if (!event) throw notFound("delivery");
   checkMayStart(context, rule);
@@ -80,7 +80,7 @@ export async function redeliver(
 }
 
 function checkMayStart({ mail }: Context, { owner_id, kind }: RuleRow): void {
-  if (kind === "email" && mail === null) throw new RefusalError("mail_not_configured");
+  if (kind === "email" && mail === null) throw new RefusalError("mail_not_configured", noMail);
   // By space: rules can be deleted and made again.
   const limit = started.of(owner_id);
   limit.check();

@@ -47,7 +47,7 @@ export async function eventOf(
     actor: JSON.parse(row.actor ?? "null") as NotificationEvent["actor"],
     data: JSON.parse(row.data) as NotificationEvent["data"],
   };
-  return { ...event, text: row.description ?? eventText(event) };
+  return { ...event, text: eventText(event) };
 }
 
 /** The body of a webhook. What is of one kind of event only is left out if it is too long. */

@@ -29,7 +29,12 @@ export function eventText(event: UntoldEvent): string {
   const text = type.startsWith("audit.")
     ? auditText(event)
     : sentences[type as keyof typeof sentences](event);
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+  // A name keeps its letters.
+  const begun = text.replace(
+    /^(a|the|this) /,
+    (word) => word.charAt(0).toUpperCase() + word.slice(1),
+  );
+  return `${begun}${/[.!?…]$/.test(text) ? "" : "."}`;
 }
 
 type Sentence = (event: UntoldEvent) => string;

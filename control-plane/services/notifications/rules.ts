@@ -47,6 +47,9 @@ export const rulesLimit = 50;
 /** Why nothing waits for a rule any more. */
 const disabledText = "the rule was disabled";
 
+export const noMail =
+  "this server sends no mail: its operator can set WINDLASS_SMTP_URL and WINDLASS_MAIL_FROM";
+
 const newSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
 
 export async function createRule(
@@ -65,8 +68,8 @@ export async function createRule(
     name: input.name,
     kind: to.kind,
     events: JSON.stringify(input.events),
-    zone_id: input.zone_id?.toLowerCase() ?? null,
-    spec_id: input.configuration_id?.toLowerCase() ?? null,
+    zone_id: input.zone_id ?? null,
+    spec_id: input.configuration_id ?? null,
     stalled_minutes: input.stalled_minutes ?? stalledMinutes.default,
     enabled: input.enabled === false ? 0 : 1,
     host: place.host,
@@ -116,6 +119,8 @@ export async function updateRule(
   const { space_id: owner } = user;
   const after = await context.store.write(async (tx) => {
     const before = await findRow(tx, user, id);
+    const fields = [...Object.keys(input), ...(to ? ["to"] : [])];
+    if (fields.length === 0) return before;
     if (to?.kind !== undefined && to.kind !== before.kind)
       throw invalid("body.to.kind", `must be ${before.kind}: the kind of a rule stays`);
     const { name = before.name, events, zone_id, configuration_id, enabled } = input;
@@ -126,10 +131,8 @@ export async function updateRule(
       ...before,
       name,
       ...(events === undefined ? {} : { events: JSON.stringify(events) }),
-      ...(zone_id === undefined ? {} : { zone_id: zone_id?.toLowerCase() ?? null }),
-      ...(configuration_id === undefined
-        ? {}
-        : { spec_id: configuration_id?.toLowerCase() ?? null }),
+      ...(zone_id === undefined ? {} : { zone_id }),
+      ...(configuration_id === undefined ? {} : { spec_id: configuration_id }),
       stalled_minutes: input.stalled_minutes ?? before.stalled_minutes,
       ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
       ...(enabled === true ? { error: null, error_since: null } : {}),
@@ -147,7 +150,6 @@ export async function updateRule(
     await checkAddresses(tx, owner, to?.addresses);
     await updateRow(tx, before.id, row);
     if (enabled === false) await tx.run(giveUpRule, { rule: before.id, error: disabledText });
-    const fields = [...Object.keys(input), ...(to ? ["to"] : [])];
     const target = { id: before.id, name, details: { fields } };
     await recordOwn(tx, user, { action: "notification.update", ...target }, at);
     return row;
@@ -193,7 +195,7 @@ export async function findRow(
   { space_id: owner }: UserCaller,
   id: string,
 ): Promise<RuleRow> {
-  const row = await queries.first(findRule, { id: id.toLowerCase(), owner });
+  const row = await queries.first(findRule, { id, owner });
   if (!row) throw notFound("notification rule");
   return row;
 }
@@ -207,11 +209,7 @@ function destination(
   if (kind === "email") {
     if (url !== undefined) throw invalid("body.to.url", "must be left out: mail has addresses");
     if (addresses === undefined) throw invalid("body.to.addresses", "is missing");
-    if (mail === null)
-      throw new RefusalError(
-        "mail_not_configured",
-        "this server sends no mail: its operator can set WINDLASS_SMTP_URL",
-      );
+    if (mail === null) throw new RefusalError("mail_not_configured", noMail);
     return { host: null, addresses: JSON.stringify(addresses), url: undefined };
   }
   if (addresses !== undefined)

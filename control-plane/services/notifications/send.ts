@@ -12,6 +12,7 @@ import { asSystem } from "../../store/spaces.ts";
 import { openSecrets, webhookSecrets, type WebhookSecrets } from "../connections/secrets.ts";
 import type { Context } from "../context.ts";
 import { bodyOf } from "./event-body.ts";
+import { noMail } from "./rules.ts";
 import { mailOf } from "./messages/mail.ts";
 import { slackMessage } from "./messages/slack.ts";
 import { teamsMessage } from "./messages/teams.ts";
@@ -116,8 +117,7 @@ async function mail(
   { owner_id: owner, ...rule }: RuleRow,
   event: NotificationEvent,
 ): Promise<Omit<Outcome, "duration_ms">> {
-  if (context.mail === null)
-    return failed("this server sends no mail: WINDLASS_SMTP_URL is not set");
+  if (context.mail === null) return failed(noMail);
   // As the system: people see no accounts of other members.
   const members = await asSystem(() => context.store.read.all(listAddresses, { owner }));
   const known = new Set(members.map(({ email }) => email));

@@ -17,11 +17,11 @@ export type Selections = { selection: string; prefix: string; longer_prefix: str
 export const insertEvent = statement<NewEvent & Selections>((db, row) => {
   const zone = sql`coalesce(${row.zone_id}, (select zone_id from specs where specs.id = ${row.spec_id}))`;
   const query = sql`insert into events (event_id, owner_id, type, zone_id, zone_name, spec_id, spec_name,
-      job_id, job, actor, about, description, data, rule_id, once, created_at)
+      job_id, job, actor, about, data, rule_id, once, created_at)
     select ${row.event_id}, ${row.owner_id}, ${row.type}, ${zone},
       (select name from zones where zones.id = ${zone}), ${row.spec_id},
       (select name from specs where specs.id = ${row.spec_id}), ${row.job_id}, ${row.job}, ${row.actor}, ${row.about},
-      ${row.description}, ${row.data}, ${row.rule_id}, ${row.once}, cast(${row.created_at} as bigint)
+      ${row.data}, ${row.rule_id}, ${row.once}, cast(${row.created_at} as bigint)
     where exists (
       select 1 from notification_rules as rule indexed by notification_rules_owner
       where rule.owner_id = ${row.owner_id} and (rule.enabled = 1 or cast(${row.type} as text) = 'ping') and ${wants(row)}

@@ -9,7 +9,7 @@ export const tables = (text: string, serial: string): string[] => [
   `create table events (
     id ${serial}, event_id ${text} not null unique, owner_id ${text} not null references spaces(id), sequence bigint,
     type ${text} not null, zone_id ${text}, zone_name ${text}, spec_id ${text}, spec_name ${text}, job_id ${text},
-    job ${text}, actor ${text}, about ${text}, description ${text}, data ${text} not null, rule_id ${text},
+    job ${text}, actor ${text}, about ${text}, data ${text} not null, rule_id ${text},
     once ${text}, created_at bigint not null)`,
   `create table deliveries (
     id ${text} primary key, owner_id ${text} not null references spaces(id),

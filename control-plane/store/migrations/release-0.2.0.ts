@@ -16,8 +16,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 55 for other schemas, which are refused. */
-export const version = 56;
+/** Commits before 0.2.0 have used 8 to 56 for other schemas, which are refused. */
+export const version = 57;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in

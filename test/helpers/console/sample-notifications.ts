@@ -35,7 +35,6 @@ export async function addSampleNotifications(
       job: null,
       actor: null,
       about: null,
-      description: null,
       data: "{}",
       rule_id: rule,
       once: null,

@@ -28,7 +28,8 @@ export function factsOf(event: NotificationEvent): Fact[] {
     "Pull request": data.pull_request && `${data.pull_request.name}, ${data.pull_request.title}`,
     Job: job && `${jobTypeWords(job.job_type, null)}, ${job.status}`,
     Changes: job?.changes && changesText(job.changes),
-    By: actor?.name,
+    // Of what a runner reports, who created the job.
+    By: (actor?.kind === "system" && job?.created_by) || actor?.name,
     Event: type,
     Time: `${time.slice(0, 19).replace("T", " ")} UTC`,
   };

@@ -55,6 +55,7 @@ it("is made by the form, shows its secret once, and sends a test", async () => {
   status = 500;
   const failed = await user.post(`${path}/test`);
   expect(words(failed)).toContain("It did not arrive. HTTP 500.");
+  expect(words(failed)).toContain("on call Last attempt failed");
   status = 204;
   const before = got.length;
   const [action = ""] = attributes(failed, "form[action$=redeliver]", "action");

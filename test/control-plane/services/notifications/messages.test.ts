@@ -26,7 +26,7 @@ const textsIn = (value: unknown): string[] =>
 
 describe("the sentence of an event", () => {
   test.each([
-    [sampleEvent("job.queued"), "Ada@example.com queued the DEPLOY of “network”."],
+    [sampleEvent("job.queued"), "ada@example.com queued the DEPLOY of “network”."],
     [sampleEvent("job.succeeded"), "The DEPLOY of “network” succeeded (+1 ~2 −1)."],
     [
       sampleEvent("approval.needed", { data: { missing: 2 } }),
@@ -34,7 +34,7 @@ describe("the sentence of an event", () => {
     ],
     [
       sampleEvent("approval.refused", { data: { comment: "not on Friday!" } }),
-      "Ada@example.com rejected the DEPLOY of “network”: not on Friday!",
+      "ada@example.com rejected the DEPLOY of “network”: not on Friday!",
     ],
     [
       sampleEvent("drift.found", { data: { resources: 1 } }),

@@ -72,6 +72,7 @@ describe("a notification rule", () => {
     const body = { events: ["job.*", "deployed"], configuration_id: spec, stalled_minutes: 30 };
     const changed = await client.call("updateNotification", { params, body });
     expect(changed).toEqual({ ...made, ...body, id, updated_at: changed.updated_at });
+    expect(await client.call("updateNotification", { params, body: {} })).toEqual(changed);
     const to = { url: "https://other.example.com/x" };
     expect((await client.call("updateNotification", { params, body: { to } })).to).toMatchObject({
       host: "other.example.com",
