@@ -102,7 +102,11 @@ export const TeamGroup = Type.Object({
 });
 export type TeamGroup = Static<typeof TeamGroup>;
 
-export const TeamGroups = Type.Object({ groups: Type.Array(TeamGroup) });
+const groupsVersion = Type.String({ maxLength: 100, examples: ["mvC9FQyd2pBS4ZPr"] });
+export const TeamGroups = Type.Object({
+  groups: Type.Array(TeamGroup),
+  version: Type.Optional(about(groupsVersion, "Changes with the groups.")),
+});
 export type TeamGroups = Static<typeof TeamGroups>;
 
 export const ReplaceTeamGroups = Type.Object(
@@ -121,6 +125,12 @@ export const ReplaceTeamGroups = Type.Object(
         { additionalProperties: false },
       ),
       { maxItems: teamGroupsLimit },
+    ),
+    version: Type.Optional(
+      about(
+        groupsVersion,
+        "Of the groups that the caller has read: refused if they changed since.",
+      ),
     ),
   },
   { additionalProperties: false },
@@ -253,7 +263,7 @@ export const teamEndpoints = {
     params: teamParams,
     body: ReplaceTeamGroups,
     answer: TeamGroups,
-    refusals: ["last_admin", "quota_exceeded"],
+    refusals: ["last_admin", "quota_exceeded", "changed_meanwhile"],
   }),
   createInvitation: endpoint("POST /api/cli/teams/{slug}/invitations", {
     summary: "Invite a person by a link, which is returned once",

@@ -1,5 +1,5 @@
 /** The verbs of `windlass teams groups`. */
-import type { TeamGroup } from "../../protocol/teams.ts";
+import type { TeamGroup, TeamGroups } from "../../protocol/teams.ts";
 import { hasFaultAt } from "../api/failures.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
@@ -34,7 +34,7 @@ export async function addGroup(
 ): Promise<void> {
   const slug = await slugOf(run);
   const before = await groupsOf(run, slug);
-  const known = matching(before, group, issuer);
+  const known = matching(before.groups, group, issuer);
   // Without a provider, that of the group which is in the list, or the first one of the server.
   const { role = null, zones = {} } = await givenRoles(run.api, options);
   const added = { group, role, zones, issuer: issuer ?? known[0]?.issuer ?? "oidc" };
@@ -54,10 +54,10 @@ export async function removeGroup(
 ): Promise<void> {
   const slug = await slugOf(run);
   const before = await groupsOf(run, slug);
-  const known = matching(before, group, issuer);
+  const known = matching(before.groups, group, issuer);
   if (known.length === 0) {
     // A provider by its name in the server's settings is known to the server only.
-    const listed = issuer !== undefined && isName(issuer) ? matching(before, group) : [];
+    const listed = issuer !== undefined && isName(issuer) ? matching(before.groups, group) : [];
     if (listed.length > 0) throw addressNeeded(group, listed);
     throw new CliError(
       `The team "${slug}" does not admit the group "${group}". See: windlass teams groups list --team ${slug}`,
@@ -68,18 +68,15 @@ export async function removeGroup(
     `Remove the group "${group}" from the team "${slug}"? Members who have nothing else leave it at once, and their access tokens in it stop working.`,
     { yes },
   );
-  await replace(
-    run,
-    slug,
-    before.filter((one) => !known.includes(one)),
-  );
+  const groups = before.groups.filter((one) => !known.includes(one));
+  await replace(run, slug, { ...before, groups });
   run.done(
     `The group "${group}" gives nothing any more. Members who had nothing else have left the team "${slug}".`,
   );
 }
 
-const groupsOf = async ({ api }: Run, slug: string): Promise<TeamGroup[]> =>
-  (await api.call("listTeamGroups", { params: { slug } })).groups;
+const groupsOf = ({ api }: Run, slug: string): Promise<TeamGroups> =>
+  api.call("listTeamGroups", { params: { slug } });
 
 /**
  * Stores the list with a group in place of those that are known. The server refuses a provider by its
@@ -88,20 +85,23 @@ const groupsOf = async ({ api }: Run, slug: string): Promise<TeamGroup[]> =>
 async function replaceIn(
   run: Run,
   slug: string,
-  before: readonly TeamGroup[],
+  before: TeamGroups,
   known: readonly TeamGroup[],
   added: TeamGroup,
 ): Promise<void> {
-  const others = before.filter((one) => !known.includes(one));
+  const others = before.groups.filter((one) => !known.includes(one));
   const listed = isName(added.issuer) ? matching(others, added.group) : [];
-  await replace(run, slug, [...others, added]).catch(async (error: unknown) => {
-    const isDuplicate = hasFaultAt(error, `body.groups.${others.length}.group`);
-    const [only, ...more] = listed;
-    if (!isDuplicate || only === undefined) throw error;
-    if (more.length > 0) throw addressNeeded(added.group, listed);
-    const rest = others.filter((one) => one !== only);
-    await replace(run, slug, [...rest, { ...added, issuer: only.issuer }]);
-  });
+  await replace(run, slug, { ...before, groups: [...others, added] }).catch(
+    async (error: unknown) => {
+      const isDuplicate = hasFaultAt(error, `body.groups.${others.length}.group`);
+      const [only, ...more] = listed;
+      if (!isDuplicate || only === undefined) throw error;
+      if (more.length > 0) throw addressNeeded(added.group, listed);
+      const rest = others.filter((one) => one !== only);
+      const groups = [...rest, { ...added, issuer: only.issuer }];
+      await replace(run, slug, { ...before, groups });
+    },
+  );
 }
 
 const isName = (issuer: string): boolean => !issuer.includes(":");
@@ -113,8 +113,9 @@ const matching = (groups: readonly TeamGroup[], group: string, issuer?: string) 
 
 const withoutSlash = (address: string): string => address.replace(/\/+$/, "");
 
-async function replace(run: Run, slug: string, groups: TeamGroup[]): Promise<void> {
-  const stored = await run.api.call("replaceTeamGroups", { params: { slug }, body: { groups } });
+/** Refused if another user has changed the groups since they were read. */
+async function replace(run: Run, slug: string, body: TeamGroups): Promise<void> {
+  const stored = await run.api.call("replaceTeamGroups", { params: { slug }, body });
   if (run.json) run.show(stored, {});
 }
 

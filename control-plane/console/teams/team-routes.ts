@@ -62,7 +62,7 @@ export function teamPages(pages: SignedIn, context: Context): void {
     readonly input: (now: TeamGroups) => ReplaceTeamGroups;
   }): Promise<string> => {
     const { caller, thing, input } = sent;
-    await replaceTeamGroups(context, caller, input(await listTeamGroups(context, caller)));
+    await replaceTeamGroups(context, caller, input);
     return `/teams/${thing.slug}#groups`;
   };
   pages

@@ -1,4 +1,5 @@
 /** Which groups of sign-in providers a team admits. The caller acts in the team. */
+import { hash } from "node:crypto";
 import type { ReplaceTeamGroups, TeamGroups } from "../../../protocol/teams.ts";
 import { accountHost, isOidc, oidcNames, type Providers } from "../../domain/providers.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
@@ -32,11 +33,14 @@ export async function listTeamGroups(
   return view(await read.all(listRows, { space }));
 }
 
-/** Replaces all groups of the team, and applies them at once to everyone whose groups are known. */
+/**
+ * Replaces all groups of the team, and applies them at once to everyone whose groups are known. A
+ * change that depends on the groups is passed as a function of them.
+ */
 export async function replaceTeamGroups(
   context: Context,
   caller: UserCaller,
-  { groups }: ReplaceTeamGroups,
+  asked: ReplaceTeamGroups | ((before: TeamGroups) => ReplaceTeamGroups),
 ): Promise<TeamGroups> {
   const { space_id: space } = caller;
   const now = context.now();
@@ -44,6 +48,13 @@ export async function replaceTeamGroups(
   return asSystem(() =>
     writeJobs(context, async (tx, afterCommit) => {
       const before = await tx.all(listRows, { space });
+      const seen = view(before);
+      const { groups, version = seen.version } = typeof asked === "function" ? asked(seen) : asked;
+      if (version !== seen.version)
+        throw new RefusalError(
+          "changed_meanwhile",
+          "the groups of the team were changed meanwhile: read them again, then repeat your change",
+        );
       const after = rowsOf(context.providers, space, groups, before, now);
       for (const row of after) await checkTeamsOfGroup(tx, row);
       await checkZones(tx, space, ...after.map(storedAccess));
@@ -85,7 +96,7 @@ function rowsOf(
       throw invalid(`${path}.group`, `is in the list before: "${name}" of ${issuer}`);
     seen.add(JSON.stringify([host, name]));
     const created_at = before.find((row) => row.host === host && row.name === name)?.created_at;
-    const { role, zones } = givenAccess(roles, `${path}.role`);
+    const { role, zones } = givenAccess(roles, `${path}.role`, ` of the group "${name}"`);
     const shown = { role, zones: zonesText(zones) };
     return { space_id, host, name, issuer, ...shown, created_at: created_at ?? now };
   });
@@ -144,6 +155,11 @@ function changesOf(before: readonly TeamGroupRow[], after: readonly TeamGroupRow
   return { groups: after.length, added: lacking(after, before), removed: lacking(before, after) };
 }
 
-const view = (rows: readonly TeamGroupRow[]): TeamGroups => ({
-  groups: rows.map(({ issuer, name: group, ...row }) => ({ issuer, group, ...shownAccess(row) })),
-});
+function view(rows: readonly TeamGroupRow[]): TeamGroups {
+  const groups = rows.map(({ issuer, name, ...row }) => ({
+    issuer,
+    group: name,
+    ...shownAccess(row),
+  }));
+  return { groups, version: hash("sha256", JSON.stringify(groups), "base64url").slice(0, 16) };
+}

@@ -12,9 +12,11 @@ import { zonesWith } from "./spaces.ts";
 export function givenAccess(
   { role, zones = {} }: { readonly role?: Role | null; readonly zones?: ZoneRoles },
   path = "body.role",
+  whose = "",
 ): Access {
   const given = new Map(Object.entries(zones).map(([zone, one]) => [zone.toLowerCase(), one]));
-  if (!role && given.size === 0) throw invalid(path, "is missing: give a role, or roles in zones");
+  if (!role && given.size === 0)
+    throw invalid(path, `is missing${whose}: give a role, or roles in zones`);
   return { role: role ?? "none", zones: given };
 }
 

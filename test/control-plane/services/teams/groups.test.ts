@@ -11,6 +11,7 @@ import { teamsPerGroupLimit } from "../../../../control-plane/services/teams/gro
 import { membersLimit } from "../../../../control-plane/services/teams/membership.ts";
 import type { AuditAction } from "../../../../protocol/audit.ts";
 import type { Role } from "../../../../protocol/roles.ts";
+import type { TeamGroups } from "../../../../protocol/teams.ts";
 import {
   startCompanyProvider,
   type CompanyProvider,
@@ -85,9 +86,9 @@ describe("the groups of a team", () => {
       { issuer: company.url, group: "staff", role: "viewer", zones: {} },
     ];
     const answer = await admit(team, ["engineers", "deployer"], ["staff", "viewer"]);
-    expect(answer).toEqual({ groups });
+    expect(answer).toEqual({ groups, version: expect.any(String) });
     const { admin, params } = team;
-    expect(await admin.client.call("listTeamGroups", { params })).toEqual({ groups });
+    expect(await admin.client.call("listTeamGroups", { params })).toEqual(answer);
     expect(await grace.memberOf(team)).toMatchObject({
       email: grace.email,
       role: "deployer",
@@ -117,6 +118,25 @@ describe("the groups of a team", () => {
       { role: "viewer", access_tokens: 0, groups_before: ["staff"] },
       { role: "planner", access_tokens: 0, groups_before: ["sales"] },
     ]);
+  });
+
+  test("are not replaced by someone who has read them before another change", async () => {
+    const { admin, params } = await openTeam(plane);
+    const add = async (group: string, { groups, version }: TeamGroups) =>
+      admin.client.call("replaceTeamGroups", {
+        params,
+        body: {
+          groups: [...groups, { issuer: "oidc", group, role: "viewer" }],
+          ...(version === undefined ? {} : { version }),
+        },
+      });
+    const read = await admin.client.call("listTeamGroups", { params });
+    const stored = await add("engineers", read);
+    await expect(add("leads", read)).rejects.toEqual(refusal("changed_meanwhile"));
+    expect(await admin.client.call("listTeamGroups", { params })).toEqual(stored);
+    expect((await add("leads", stored)).groups).toHaveLength(2);
+    // A client that knows nothing of this.
+    expect((await add("sales", { groups: [] })).groups).toHaveLength(1);
   });
 
   test("give roles in zones, beside those of an invitation", async () => {
@@ -174,14 +194,14 @@ describe("the groups of a team", () => {
     const { admin, params } = team;
     const groups = [{ issuer: `${company.url}/`, group: "a", role: "viewer" as const }];
     const stored = [{ ...groups[0]!, zones: {}, issuer: company.url }];
-    expect(await admin.client.call("replaceTeamGroups", { params, body: { groups } })).toEqual({
-      groups: stored,
-    });
+    const answer = await admin.client.call("replaceTeamGroups", { params, body: { groups } });
+    expect(answer.groups).toEqual(stored);
     const { providers } = plane.context;
     Object.assign(plane.context, { providers: {} });
     try {
-      const body = { groups: stored };
-      expect(await admin.client.call("replaceTeamGroups", { params, body })).toEqual(body);
+      expect(await admin.client.call("replaceTeamGroups", { params, body: answer })).toEqual(
+        answer,
+      );
     } finally {
       Object.assign(plane.context, { providers });
     }
@@ -205,9 +225,8 @@ describe("the groups of a team", () => {
     const { headers } = team.admin;
     const refused = await ask(plane, "PUT", path, { headers, json: { groups } });
     expect(refused.status).toBe(400);
-    expect(await team.admin.client.call("listTeamGroups", { params: team.params })).toEqual({
-      groups: [],
-    });
+    const now = await team.admin.client.call("listTeamGroups", { params: team.params });
+    expect(now.groups).toEqual([]);
   });
 
   test("are of at most so many teams", async () => {
