@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { teams } from "../../control-plane/commands/doctor/data-checks.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { readRow, setRows } from "../helpers/plane/plane.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
@@ -12,6 +13,8 @@ test("windlass server teams admin repairs a team that has lost its admins", asyn
   const { id: space_id } = await readRow(plane, "teams", { slug });
   // The last admin was one by a group.
   await setRows(plane, "memberships", { role: "viewer", invited_role: "viewer" }, { space_id });
+  const withoutAdmin = async () => (await teams(plane.context.store)).map(({ text }) => text);
+  expect(await withoutAdmin()).toEqual([`without an admin: ${slug}`]);
   const ada = await openPerson(plane, "ada@example.com");
   const admin = (...words: string[]) =>
     windlass(["server", "teams", ...words], { env: { WINDLASS_DATA_DIR: plane.directory } });
@@ -20,6 +23,7 @@ test("windlass server teams admin repairs a team that has lost its admins", asyn
     0,
     expect.stringContaining(`ada@example.com is an admin of the team "${slug}" now`),
   ]);
+  expect(await withoutAdmin()).toEqual([]);
   const calls = callsWithin(plane, ada.headers, slug);
   const { members } = await calls.call("listMembers", { params });
   expect(members).toContainEqual(
@@ -35,6 +39,7 @@ test("windlass server teams admin repairs a team that has lost its admins", asyn
   expect([again.exitCode, again.stdout]).toEqual([0, expect.stringContaining("already")]);
   expect(again.stderr).toBe("");
   await setRows(plane, "users", { blocked_at: 1 }, { id: ada.id });
+  expect(await withoutAdmin()).toEqual([`without an admin: ${slug}`]);
   const blocked = await admin("admin", slug, ada.id);
   expect([blocked.exitCode, blocked.stderr]).toEqual([
     0,

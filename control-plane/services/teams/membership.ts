@@ -178,7 +178,7 @@ export async function checkOtherAdmin(tx: Queries, space: string, user: string):
   if (await tx.first(findOtherAdmin, { space, user })) return;
   throw new RefusalError(
     "last_admin",
-    "this is the only admin of the team: make another member admin first, or delete the team",
+    "this is the only admin of the team who can sign in: make another member admin first, or delete the team",
   );
 }
 

@@ -58,13 +58,16 @@ export const countCreatedTeams = statement<{ user: string }, { count: number }>(
     .where("invited_by", "is", null),
 );
 
+/** Someone who is blocked cannot act as one. */
 export const findOtherAdmin = statement<{ space: string; user: string }, { user_id: string }>(
   (db, { space, user }) =>
     db
       .selectFrom("memberships")
+      .innerJoin("users", "users.id", "memberships.user_id")
       .select("user_id")
       .where("space_id", "=", space)
       .where("user_id", "<>", user)
+      .where("blocked_at", "is", null)
       .where("role", "=", "admin")
       .limit(1),
 );

@@ -32,6 +32,7 @@ export function listTeamsOf(
   return query.orderBy("memberships.space_id", "desc").limit(limit).execute();
 }
 
+/** Those of which no one is an admin, or only people who are blocked. */
 export const listTeamsWithoutAdmin = statement<{ limit: number }, { slug: string }>(
   (db, { limit }) =>
     db
@@ -41,8 +42,10 @@ export const listTeamsWithoutAdmin = statement<{ limit: number }, { slug: string
         not(
           exists(
             selectFrom("memberships")
+              .innerJoin("users", "users.id", "memberships.user_id")
               .select("user_id")
               .whereRef("memberships.space_id", "=", "teams.id")
+              .where("blocked_at", "is", null)
               .where("role", "=", "admin"),
           ),
         ),

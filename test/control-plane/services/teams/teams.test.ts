@@ -11,6 +11,7 @@ import {
   callsWithin,
   newSlug,
 } from "../../../helpers/people/teams.ts";
+import { setRows } from "../../../helpers/plane/plane.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
 
 const { plane, it } = planeForFile();
@@ -226,6 +227,9 @@ describe("members", () => {
       "409 last_admin",
     );
     const second = await addMember(plane, user, slug, "admin");
+    await setRows(plane, "users", { blocked_at: 1 }, { id: second.owner.id });
+    expect(await client.refusal("removeMember", { params: own })).toBe("409 last_admin");
+    await setRows(plane, "users", { blocked_at: null }, { id: second.owner.id });
     await client.call("removeMember", { params: own });
     const its = { slug, user_id: second.owner.id };
     expect(await second.client.refusal("removeMember", { params: its })).toBe("409 last_admin");
