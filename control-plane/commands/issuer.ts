@@ -7,13 +7,14 @@ import { readConfig, type ServerConfig } from "../config.ts";
 import { openSecretKeys } from "../data-directory/secret-keys.ts";
 import { secretBox } from "../domain/secret-box.ts";
 import { describeIssuer, issuerFiles, publishKeys } from "../services/issuer/issuer.ts";
-import { makeFirstKey, rotateIssuerKey } from "../services/issuer/keys.ts";
+import { dropIssuerKey, makeFirstKey, rotateIssuerKey } from "../services/issuer/keys.ts";
 import type { Store } from "../store/db.ts";
 import { findFact } from "../store/facts.ts";
 import { withStore } from "./beside-server.ts";
 
 const usage = `Usage: windlass server issuer rotate
        windlass server issuer export DIRECTORY
+       windlass server issuer drop [--yes] -- KEY
 
 The issuer signs the tokens with which jobs sign in to clouds and to Vault. The
 command needs access to the server's data directory (WINDLASS_DATA_DIR), or to
@@ -23,32 +24,40 @@ its PostgreSQL database (WINDLASS_DATABASE_URL). The server may be running.
                      it has read the key at the issuer's jwks_uri itself, and
                      drops the old key a day later
   export DIRECTORY   write what the issuer publishes as files, for a bucket at
-                     WINDLASS_ISSUER_URL. Repeat it after each rotate
+                     WINDLASS_ISSUER_URL. Repeat it after each rotate or drop
+  drop KEY           drop a key that has leaked, at once. KEY is its id ("kid").
+                     Without --yes, say what stops working, and change nothing
 
 Examples:
   windlass server issuer rotate
   windlass server issuer export public
+  windlass server issuer drop -- NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs
 `;
+
+const verbs = { rotate: "takes no argument", export: "name one directory", drop: "name one key" };
+type Verb = keyof typeof verbs;
 
 export async function issuer(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { help: { type: "boolean", short: "h" } },
+    options: { yes: { type: "boolean" }, help: { type: "boolean", short: "h" } },
   });
   if (values.help) return void process.stdout.write(usage);
-  const [verb, directory, ...rest] = positionals;
+  const [verb, named, ...rest] = positionals;
   const name = "windlass server issuer";
-  if (verb === "rotate" && directory === undefined) return withIssuer(rotate);
-  if (verb === "export" && directory !== undefined && rest.length === 0)
-    return withIssuer((context) => exportTo(context, directory));
+  if (verb === "rotate" && named === undefined) return withIssuer(rotate);
+  if (verb === "export" && named !== undefined && rest.length === 0)
+    return withIssuer((context) => exportTo(context, named));
+  if (verb === "drop" && named !== undefined && rest.length === 0)
+    return withIssuer((context) => drop(context, named, values.yes === true));
   process.exitCode = 2;
   process.stderr.write(
     verb === undefined
       ? usage
-      : ["rotate", "export"].includes(verb)
-        ? `${wrongUsage(name, `${name} ${verb}: ${verb === "export" ? "name one directory" : "takes no argument"}`)}\n`
-        : `${unknownWord(name, verb, ["rotate", "export"])}\n`,
+      : Object.hasOwn(verbs, verb)
+        ? `${wrongUsage(name, `${name} ${verb}: ${verbs[verb as Verb]}`)}\n`
+        : `${unknownWord(name, verb, Object.keys(verbs))}\n`,
   );
 }
 
@@ -87,6 +96,37 @@ async function rotate(context: Issuing): Promise<void> {
       }\n`,
     );
 }
+
+async function drop(context: Issuing, kid: string, isConfirmed: boolean): Promise<void> {
+  const known = (await publishKeys(context)).keys.map((one) => one.kid);
+  if (!known.includes(kid)) {
+    process.stderr.write(
+      `windlass server issuer drop: the issuer has no key ${kid}. It has: ${known.join(", ") || "none"}\n`,
+    );
+    process.exitCode = 1;
+  } else if (isConfirmed) {
+    const next = await dropIssuerKey(context, kid);
+    process.stdout.write(
+      `The key ${kid} is dropped. The key ${next} signs from now on.\nIf the issuer is a bucket, put the files of "windlass server issuer export" there now.\n`,
+    );
+  } else {
+    process.stdout.write(whatBreaks(kid));
+    process.stderr.write("Nothing was changed. To drop the key, repeat the command with --yes.\n");
+    process.exitCode = 2;
+  }
+}
+
+const whatBreaks = (kid: string): string => `To drop the key ${kid} ends at once what it signed:
+- Clouds and Vault refuse its tokens when they next read the keys. Running jobs
+  lose their access then, and an apply may stop half way.
+- If it signs now, another key signs at once, a new one if there is no other.
+  Jobs that start are refused where that key is not known yet: until the keys
+  are read again there, and if the issuer is a bucket, until the files of
+  "windlass server issuer export" are put there.
+- Who has cached the keys trusts the dropped one until then, often for hours.
+  To end that, remove the trust in the issuer there, and give it anew.
+- A backup of before has the key: drop it again after a restore.
+`;
 
 async function exportTo(context: Issuing, directory: string): Promise<void> {
   await makeFirstKey(context);

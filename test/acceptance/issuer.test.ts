@@ -64,12 +64,38 @@ describe("windlass server issuer", () => {
     expect(readFileSync(join(directory, ".well-known/jwks.json"), "utf8")).not.toContain('"d"');
   });
 
-  test.each([[[]], [["turn"]], [["export"]], [["rotate", "now"]], [["export", "a", "b"]]])(
-    "refuses %j with 2",
-    async (words) => {
-      const { exitCode, stdout, stderr } = await issuer(...words);
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-      expect(stderr).toMatch(/windlass server issuer/);
-    },
-  );
+  test("drops a key that has leaked, at once, and signs with another one", async () => {
+    const [first = "", second = ""] = await kids();
+    const asked = await issuer("drop", "--", first);
+    expect([asked.exitCode, asked.stderr]).toEqual([2, expect.stringContaining("with --yes")]);
+    expect(asked.stdout).toContain("Running jobs");
+    expect(await kids()).toEqual([first, second]);
+    const dropped = await issuer("drop", "--yes", "--", first);
+    expect(dropped).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(dropped.stdout).toContain(`The key ${second} signs from now on.`);
+    expect(await kids()).toEqual([second]);
+    // The last one: another is made.
+    expect(await issuer("drop", "--yes", "--", second)).toMatchObject({ exitCode: 0 });
+    const [third] = await kids();
+    expect([first, second]).not.toContain(third);
+    expect((await currentKey(plane.context)).kid).toBe(third);
+    const unknown = await issuer("drop", "--yes", "--", first);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
+      1,
+      expect.stringContaining(`has no key ${first}. It has: ${third}`),
+    ]);
+  });
+
+  test.each([
+    [[]],
+    [["drop"]],
+    [["turn"]],
+    [["export"]],
+    [["rotate", "now"]],
+    [["export", "a", "b"]],
+  ])("refuses %j with 2", async (words) => {
+    const { exitCode, stdout, stderr } = await issuer(...words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/windlass server issuer/);
+  });
 });

@@ -179,6 +179,18 @@ export async function dropOldKeys({ store, now }: Keeping): Promise<void> {
   });
 }
 
+/** Drops a key at once, such as one that has leaked. Returns the id of the key that signs then. */
+export async function dropIssuerKey(context: Keeping, kid: string): Promise<string> {
+  await context.store.write(async (tx) => {
+    const keys = await readKeys(tx);
+    // Without those that end anyway: they must not sign again.
+    const published = new Set(publishedKeys(keys, context.now()));
+    for (const one of keys)
+      if (one.jwk.kid === kid || !published.has(one)) await removeFact(tx, one.name);
+  });
+  return (await currentKey(context)).kid;
+}
+
 /** After a change of WINDLASS_SECRET_KEY. Returns how many keys are sealed anew. */
 export async function resealIssuerKeys(tx: Queries, keys: SecretKeys): Promise<number> {
   let done = 0;
