@@ -8,9 +8,18 @@ export const zoneRolesLimit = 100;
 
 type Named = (typeof roles)[number];
 
+interface Roles {
+  readonly role: Named | null;
+  readonly zones: Readonly<Record<string, Named>>;
+}
+
+/** The zones in which there was a role are deleted, or in another space. */
+export const hasNoRole = ({ role, zones }: Roles): boolean =>
+  role === null && Object.keys(zones).length === 0;
+
 /** "viewer; deployer in sandbox, staging". `nameOf`: the name of a zone. */
 export function rolesText(
-  { role, zones }: { readonly role: Named | null; readonly zones: Readonly<Record<string, Named>> },
+  { role, zones }: Roles,
   nameOf: (zone: string) => string | undefined,
 ): string {
   const byRole = roles.toReversed().flatMap((one) => {

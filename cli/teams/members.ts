@@ -1,4 +1,5 @@
 /** The verbs of `windlass teams members`, `teams invite` and `teams invitations`. */
+import { hasNoRole } from "../../protocol/role-names.ts";
 import type { Member } from "../../protocol/teams.ts";
 import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -11,8 +12,8 @@ import { asNamed } from "./teams.ts";
 import { givenRoles, zoneNames, type RoleOptions } from "./zone-roles.ts";
 
 export async function listMembers(run: Run): Promise<void> {
-  const params = { slug: await slugOf(run) };
-  const { members } = await run.api.call("listMembers", { params, query: {} });
+  const slug = await slugOf(run);
+  const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
   const words = await zoneNames(run.api, run.json ? [] : members);
   run.list(
     members,
@@ -25,6 +26,11 @@ export async function listMembers(run: Run): Promise<void> {
     },
     "The team has no members.",
   );
+  const lost = members.find(hasNoRole);
+  if (lost)
+    run.done(
+      `Members without a role had roles only in zones that were deleted or moved. To give one: windlass teams members update ${shellWord(lost.email)} --role viewer --team ${slug}`,
+    );
 }
 
 /** What makes someone a member; servers before 0.2.0 say nothing of it. */

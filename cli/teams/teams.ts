@@ -5,7 +5,6 @@ import { changeAuth, readAuth, type Profile } from "../api/auth-file.ts";
 import { withRemedy } from "../api/failures.ts";
 import { accessTokenText } from "../api/team.ts";
 import { tokenVariable } from "../config.ts";
-import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
@@ -147,24 +146,15 @@ export async function use(run: Run, slug: string): Promise<void> {
 }
 
 export async function leave(run: Run, slug: string, options: Yes): Promise<void> {
-  const { email } = run.api;
-  if (email === undefined)
+  const { email, userId: user_id } = run.api;
+  if (email === undefined || user_id === undefined)
     throw new CliError(
       `${tokenVariable(run.settings)} is set, and only a user who is signed in can leave a team. Unset ${tokenVariable(run.settings)}.`,
     );
-  const user_id = await ownId(run, slug, email);
   await confirm(`Leave the team "${slug}"? Your access tokens in it stop working.`, options);
   await run.api.call("removeMember", { params: { slug, user_id } });
   await replaceInProfiles(run, slug, undefined, email);
   run.done(`You have left the team "${slug}".`);
-}
-
-/** Someone with roles in zones only does not see the members, among whom others find themselves. */
-async function ownId({ api }: Run, slug: string, email: string): Promise<string> {
-  const { role } = await api.call("getTeam", { params: { slug } });
-  if (role === null && api.userId !== undefined) return api.userId;
-  const { members } = await api.call("listMembers", { params: { slug }, query: {} });
-  return find({ team: slug }, "member", "teams members", members.map(asNamed), email).id;
 }
 
 /** A member as `find` finds it: by the address or the id. */

@@ -1,5 +1,6 @@
 /** The options `--role`, `--zone` and `--configuration`, with which a command gives roles. */
 import { roles, rolesText } from "../../protocol/role-names.ts";
+import type { Zone } from "../../protocol/configurations.ts";
 import type { Role, ZoneRoles } from "../../protocol/roles.ts";
 import { find } from "../api/find.ts";
 import type { Api } from "../api/api.ts";
@@ -11,6 +12,16 @@ export interface RoleOptions {
   readonly zone?: readonly string[] | undefined;
 }
 
+const known = new WeakMap<Api, Promise<readonly Zone[]>>();
+
+/** Once in a command: the roles that it gives name zones, and so do those that it shows. */
+function zonesOf(api: Api): Promise<readonly Zone[]> {
+  const zones =
+    known.get(api) ?? api.call("listZones", { query: {} }).then((listed) => listed.zones);
+  known.set(api, zones);
+  return zones;
+}
+
 /** The body of a request that gives roles; zones are looked up in the space of `api`. */
 export async function givenRoles(
   api: Api,
@@ -19,7 +30,7 @@ export async function givenRoles(
   if (role === undefined && zone.length === 0)
     throw new CliError("Pass --role ROLE, or --zone ZONE=ROLE for each zone.", 2);
   if (zone.length === 0) return { role: role! };
-  const { zones } = await api.call("listZones", { query: {} });
+  const zones = await zonesOf(api);
   const entries = zone.map((text) => {
     const [, name = "", given = ""] = /^(.+)=([^=]*)$/.exec(text) ?? [];
     const named = roles.find((one) => one === given);
@@ -39,6 +50,6 @@ export async function zoneNames(
   given: readonly { readonly zones: ZoneRoles }[],
 ): Promise<(roles: { readonly role: Role | null; readonly zones: ZoneRoles }) => string> {
   const hasZones = given.some(({ zones }) => Object.keys(zones).length > 0);
-  const { zones } = hasZones ? await api.call("listZones", { query: {} }) : { zones: [] };
+  const zones = hasZones ? await zonesOf(api) : [];
   return (shown) => rolesText(shown, (id) => zones.find((zone) => zone.id === id)?.name);
 }

@@ -78,6 +78,12 @@ describe.concurrent("the team in which a command acts", () => {
     expect(show).toMatchObject({ exitCode: 0 });
     expect(show.stdout).toMatch(/^your role +deployer in sandbox$/m);
     expect(show.stdout).not.toContain("members");
+    await ada.run(["zones", "delete", "sandbox", "--yes", "--team", slug]);
+    const list = await ada.run(["teams", "members", "list", "--team", slug]);
+    expect(list.stdout).toMatch(new RegExp(`^${email} +no role `, "m"));
+    expect(list.stderr).toContain(
+      `To give one: windlass teams members update ${email} --role viewer --team ${slug}`,
+    );
     const leave = await bob.run(["teams", "leave", slug, "--yes"]);
     expect(leave).toMatchObject({ exitCode: 0, stderr: `You have left the team "${slug}".` });
     expect((await ada.json<object[]>("teams", "members", "list", "--team", slug)).length).toBe(1);

@@ -1,3 +1,4 @@
+import { hasNoRole } from "../../../protocol/role-names.ts";
 import { roles, type Role } from "../../../protocol/roles.ts";
 import type { CreatedInvitation, Invitation, Member, Team } from "../../../protocol/teams.ts";
 import type { ZoneName } from "../../services/zones/zones.ts";
@@ -102,6 +103,14 @@ export const teamPage = (
           isByGroup(member) ? "" : removal(path, member, user, team.role),
         ]),
       )}
+      ${
+        team.role === "admin" && [...members, ...(groups?.groups ?? [])].some(hasNoRole)
+          ? html`<p class="notice">
+              Members and groups without a role had roles only in zones that were deleted or moved.
+              They see nothing of the team: give them a role, or remove them.
+            </p>`
+          : null
+      }
       ${team.role === null ? html`<p class="soft">The other members are shown to those with a role in the team.</p>` : null}
       <p class="soft">
         A viewer reads. A planner also plans. A deployer also deploys, approves and changes
@@ -124,7 +133,7 @@ const roleForm = (path: string, member: Member, zones: readonly ZoneName[]): Htm
   return html`<form method="post" action="${action}" class="inline">
       <select name="role" aria-label="Role of ${email}">
         ${roles.map((one) => html`<option value="${one}" ${selected(one === role)}>${one}</option>`)}
-        ${hasZones || role === null ? html`<option value="" ${selected(role === null)}>zones only</option>` : null}
+        ${hasZones || role === null ? html`<option value="" ${selected(role === null)}>${hasZones ? "zones only" : "no role"}</option>` : null}
       </select>
       <button class="quiet" aria-label="Change the role of ${email}">Change</button>
     </form>

@@ -6,6 +6,7 @@ import { followDefaults } from "../../../protocol/follow.ts";
 import type { Role } from "../../../protocol/roles.ts";
 import { scratch } from "../../helpers/agent/agent-process.ts";
 import { windlass } from "../../helpers/cli/windlass.ts";
+import { recordRequests } from "../../helpers/network/seen-requests.ts";
 import { addMember, addTeam } from "../../helpers/people/teams.ts";
 import { addTestUser } from "../../helpers/people/user.ts";
 import { addHeldJob, addTestWorker, readRow, setJob } from "../../helpers/plane/plane.ts";
@@ -65,7 +66,17 @@ test("the client refuses no role in a zone that may be enough", async () => {
   );
 });
 
-test("what belongs to the whole team is named by its id or left out", async () => {
+test("roles in zones are given with one look at the zones", async () => {
+  const { slug, calls, callers } = await openZone();
+  const [admin] = await callers("admin", "viewer");
+  const { members } = await calls.call("listMembers", { params: { slug } });
+  using seen = recordRequests();
+  const change = ["teams", "members", "update", members[0]!.user_id, "--zone", "sandbox=viewer"];
+  expect(await admin!.run(change)).toMatchObject({ exitCode: 0 });
+  expect(seen.requests.filter(({ url }) => url?.startsWith("/api/cli/zones"))).toHaveLength(1);
+});
+
+test("what belongs to the whole team has its name, its id or is left out", async () => {
   const { store, calls, owner, spec, callers } = await openZone();
   const { id: identity } = await calls.call("createCloudIdentity", {
     body: { name: "cloud", provider: "aws", role_arn: "arn:aws:iam::123456789012:role/i" },

@@ -194,6 +194,12 @@ test("someone with roles in zones only sees in the list of members themselves, a
   );
   expect(words(page)).toContain("The other members are shown to those with a role in the team.");
   expect(page.text).not.toContain(team.admin.email);
+  const { calls } = team;
+  expect(words(await team.admin.page(team.path))).not.toContain("groups without a role");
+  await calls.call("deleteZone", { params: { id } });
+  const shown = await team.admin.page(team.path);
+  expect(words(shown)).toContain("Members and groups without a role had roles only in zones");
+  expect(dom(shown.text).querySelector("option[value=''][selected]")?.text).toBe("no role");
   const left = await person.post(`${team.path}/members/${person.id}/remove`);
   expect([left.status, left.headers["location"]]).toEqual([303, "/teams?team="]);
   expect((await person.page(team.path)).status).toBe(404);
