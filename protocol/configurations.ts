@@ -235,6 +235,9 @@ export const Configuration = Type.Object({
   project_name: StoredName,
   zone_id: Uuid,
   cloud_identity_id: Nullable(Uuid),
+  cloud_identity_name: Type.Optional(
+    about(StoredName, "For callers with roles in zones only, who cannot read the identity itself."),
+  ),
   labels: Labels,
   origin: Type.Optional(Origin),
   ...snapshotFields,

@@ -6,6 +6,8 @@ import {
   parallelismLimit,
   timeoutSecondsLimit,
 } from "../../protocol/limits.ts";
+import type { Api } from "../api/api.ts";
+import { ifReadable } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { parseCount, parseWholeNumber } from "../api/pages.ts";
 import { teamWords } from "../api/team.ts";
@@ -226,12 +228,17 @@ export function fileOf({ file }: SourceOptions): Record<string, unknown> {
 }
 
 const identityOf = async ({ api }: Run, name: string): Promise<string | null> =>
-  name === "none"
-    ? null
-    : find(
-        api,
-        "identity",
-        "identities",
-        (await api.call("listCloudIdentities")).cloud_identities,
-        name,
-      ).id;
+  name === "none" ? null : find(api, "identity", "identities", await identitiesOf(api), name).id;
+
+/** All of the space; for someone with roles in zones only, those that their configurations use. */
+async function identitiesOf(api: Api): Promise<{ readonly id: string; readonly name: string }[]> {
+  const listed = await ifReadable(api.call("listCloudIdentities"));
+  if (listed) return listed.cloud_identities;
+  const { configurations } = await api.call("listConfigurations");
+  const names = configurations.flatMap((one) =>
+    one.cloud_identity_id && one.cloud_identity_name
+      ? [[one.cloud_identity_id, one.cloud_identity_name] as const]
+      : [],
+  );
+  return [...new Map(names)].map(([id, name]) => ({ id, name }));
+}

@@ -89,15 +89,19 @@ async function setsOf({ api }: Run, { variable_sets = [] }: Configuration): Prom
 
 async function namesOf(
   { api }: Run,
-  { zone_id, cloud_identity_id }: Configuration,
+  { zone_id, cloud_identity_id, cloud_identity_name }: Configuration,
 ): Promise<{ zone: string; identity: string | null }> {
   const [{ zones }, identities] = await Promise.all([
     api.call("listZones"),
-    cloud_identity_id === null ? undefined : ifReadable(api.call("listCloudIdentities")),
+    cloud_identity_id === null || cloud_identity_name !== undefined
+      ? undefined
+      : ifReadable(api.call("listCloudIdentities")),
   ]);
   return {
     zone: nameIn(zones, zone_id),
-    identity: cloud_identity_id && nameIn(identities?.cloud_identities ?? [], cloud_identity_id),
+    identity:
+      cloud_identity_name ??
+      (cloud_identity_id && nameIn(identities?.cloud_identities ?? [], cloud_identity_id)),
   };
 }
 

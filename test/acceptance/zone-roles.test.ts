@@ -128,6 +128,8 @@ describe("someone with roles in zones only", () => {
     process.stdout.write(`${asked} requests, ${wrong.length} wrong\n`);
     expect(wrong).toEqual([]);
     expect(await stored()).toEqual(before);
+    const { configurations: all } = await space.client.call("listConfigurations");
+    const hidden = all.find(({ id }) => id !== spec)!;
     for (const [name, headers] of Object.entries(callers)) {
       const calls = callsOf(plane, headers);
       const { zones } = await calls.call("listZones");
@@ -138,6 +140,12 @@ describe("someone with roles in zones only", () => {
       const { configurations } = await calls.call("listConfigurations");
       expect([name, configurations.map(({ id }) => id)]).toEqual([name, [spec]]);
       expect([name, (await calls.call("listJobs")).jobs]).toEqual([name, []]);
+      for (const configuration of [hidden.name, hidden.id, "unknown"])
+        expect([name, await calls.refusal("listJobs", { query: { configuration } })]).toEqual([
+          name,
+          "404 not_found",
+        ]);
+      await calls.call("listJobs", { query: { configuration: spec } });
       expect([name, (await calls.call("listSchedules")).schedules]).toEqual([name, []]);
     }
   });
@@ -267,7 +275,7 @@ it("pages name of the whole space only what the zones use, and have it selected"
   const own = `/configurations/${id}`;
   for (const [path, sees] of [
     [`/zones/${zone}`, false],
-    [`/zones/${zone}/new`, false],
+    [`/zones/${zone}/new`, true],
     [`${own}/edit`, true],
     [`${own}/variables`, true],
     [`${own}/settings`, true],

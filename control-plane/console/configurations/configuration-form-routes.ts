@@ -1,10 +1,9 @@
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { getCloudIdentity, listCloudIdentities } from "../../services/identities/identities.ts";
+import { listIdentityNames } from "../../services/identities/identities.ts";
 import { createConfiguration } from "../../services/configurations/configurations.ts";
 import { updateConfiguration } from "../../services/configurations/update.ts";
 import type { Context } from "../../services/context.ts";
-import { seesWholeSpace } from "../../services/teams/spaces.ts";
 import { getZoneName, listZoneNames } from "../../services/zones/zones.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyFields, fieldsOf } from "./configuration-input.ts";
@@ -20,18 +19,12 @@ const most = 1000;
 
 const frame = { at: "/zones" };
 
-/** Those that a form offers; to someone with roles in zones only, the one that is `used` already. */
-const identitiesFor = (context: Context, caller: UserCaller, used: string | null) =>
-  seesWholeSpace(caller)
-    ? listCloudIdentities(context, caller, undefined, most)
-    : Promise.all(used === null ? [] : [getCloudIdentity(context, caller, used)]);
-
 export const newConfigurationPages = (pages: SignedIn, context: Context) =>
   pages
     .page("/zones/:id/new", "createConfiguration", {
       find: (caller: UserCaller, params) => getZoneName(context, caller, idIn(params, "zone")),
       draw: async (zone, { caller, forms }) => {
-        const identities = await identitiesFor(context, caller, null);
+        const identities = await listIdentityNames(context, caller, most);
         const action = `/zones/${zone.id}/new`;
         const choices = { zones: [], identities };
         const form = forms("create", emptyFields);
@@ -69,7 +62,7 @@ export const editPages = (
       draw: async (known, { caller, forms }) => {
         const [zones, identities] = await Promise.all([
           listZoneNames(context, caller, most),
-          identitiesFor(context, caller, known.cloud_identity_id),
+          listIdentityNames(context, caller, most),
         ]);
         const action = `/configurations/${known.id}/edit`;
         const zone = zones.find(({ id }) => id === known.zone_id);

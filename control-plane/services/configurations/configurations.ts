@@ -19,6 +19,7 @@ import {
   type ValueMarks,
 } from "../../domain/snapshot.ts";
 import {
+  filterSeenSpecs,
   findComponents,
   findSpec,
   findSpecByName,
@@ -158,6 +159,14 @@ export async function findNamed(queries: Queries, owner: string, name: string): 
   return spec;
 }
 
+/** The id of one that narrows a list. Throws 404 also for one that the caller does not see. */
+export async function findSeenId(queries: Queries, owner: string, name: string): Promise<string> {
+  const { id } = await findNamed(queries, owner, name);
+  if (isLimited(owner) && !(await filterSeenSpecs(queries, owner, [id])).has(id))
+    throw notFound("configuration");
+  return id;
+}
+
 /** GET /api/cli/configurations/by-project-name/{project_name}. */
 export async function getConfigurationByProjectName(
   { store: { read } }: Context,
@@ -272,7 +281,19 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
   );
   const state_backend = await findStateBackend(queries, spec, viewed.backend);
   const follow = await viewFollow(queries, spec, viewed);
-  return { ...viewed, state_backend, failed_job, follow, variable_sets };
+  const { cloud_identity_id: id, owner_id: owner } = spec;
+  const identity =
+    id !== null && isLimited(owner)
+      ? await queries.first(findCloudIdentity, { id, owner })
+      : undefined;
+  return {
+    ...viewed,
+    ...(identity ? { cloud_identity_name: identity.name } : {}),
+    state_backend,
+    failed_job,
+    follow,
+    variable_sets,
+  };
 }
 
 export function viewSpec(

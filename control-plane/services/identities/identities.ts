@@ -24,6 +24,7 @@ import {
   findJobOfIdentity,
   insertCloudIdentity,
   listCloudIdentities as listRows,
+  listSeenIdentities,
   saveCloudIdentity,
   type CloudIdentityRow,
 } from "../../store/identities/identities.ts";
@@ -38,6 +39,7 @@ import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { makeFirstKey } from "../issuer/keys.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
+import { seesWholeSpace } from "../teams/spaces.ts";
 import { checkSubjects } from "./subjects.ts";
 
 /** Never takes the external id from a user, who could then assume another owner's role. */
@@ -79,6 +81,16 @@ export async function listUsers(
   await getCloudIdentity(context, user, id);
   return listUsersOfIdentity(context.store.read, id.toLowerCase(), limit);
 }
+
+/** The names of those that a form of a configuration offers. */
+export const listIdentityNames = (
+  { store: { read } }: Context,
+  caller: UserCaller,
+  limit: number,
+): Promise<Pick<CloudIdentityRow, "id" | "name">[]> =>
+  seesWholeSpace(caller)
+    ? listRows(read, caller.space_id, undefined, limit)
+    : listSeenIdentities(read, caller.space_id, limit);
 
 export async function listCloudIdentities(
   { store }: Context,

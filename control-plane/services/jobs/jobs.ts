@@ -18,7 +18,7 @@ import {
 } from "../../store/jobs/lists.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import { person, recordOwn } from "../audit/audit.ts";
-import { findNamed } from "../configurations/configurations.ts";
+import { findSeenId } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import { changeJob, writeJobs } from "../job-changes/changes.ts";
@@ -105,7 +105,7 @@ export async function findJobIds(
     owner,
     status,
     zone: zone_id,
-    configuration: configuration && (await findNamed(read, owner, configuration)).id,
+    configuration: configuration && (await findSeenId(read, owner, configuration)),
     type: job_type,
     createdBy: mine ? nameOf(user) : undefined,
     approver: waiting_for_me ? user.user_id : undefined,

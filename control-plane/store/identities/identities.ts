@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { OpenJob } from "../../domain/open-job.ts";
 import type { Queries } from "../db.ts";
 import { cloudIdentitiesBy, jobsBy } from "../indexed.ts";
+import { isSeen } from "../spaces.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
@@ -38,6 +39,23 @@ export function listCloudIdentities(
   if (before !== undefined) query = query.where("id", "<", before);
   return query.orderBy("id", "desc").limit(limit).execute();
 }
+
+/** Those that configurations use which the caller sees. */
+export const listSeenIdentities = (
+  { sql: db }: Queries,
+  owner: string,
+  limit: number,
+): Promise<Pick<CloudIdentityRow, "id" | "name">[]> =>
+  db
+    .selectFrom("cloud_identities")
+    .innerJoin("specs", "specs.cloud_identity_id", "cloud_identities.id")
+    .select(["cloud_identities.id", "cloud_identities.name"])
+    .distinct()
+    .where("specs.owner_id", "=", owner)
+    .where(isSeen(owner, "specs.zone_id", "specs.id"))
+    .orderBy("cloud_identities.name")
+    .limit(limit)
+    .execute();
 
 export async function insertCloudIdentity(tx: Queries, row: CloudIdentityRow): Promise<void> {
   await tx.sql.insertInto("cloud_identities").values(row).execute();

@@ -99,11 +99,15 @@ test("what belongs to the whole team has its name, its id or is left out", async
     const shown = await run(["configurations", "show", spec]);
     expect(shown).toMatchObject({ exitCode: 0, stderr: "" });
     for (const line of [
-      `identity +${identity}`,
+      "identity +cloud",
       "variable sets +common .*",
       `follows +main of ada/infra \\(connection "${connection_id}"\\)`,
     ])
       expect(shown.stdout).toMatch(new RegExp(`^${line}$`, "m"));
+    for (const named of ["cloud", identity])
+      expect(await run(["configurations", "update", spec, "--identity", named])).toMatchObject({
+        exitCode: 0,
+      });
     const read = await run(["jobs", "show", job.id]);
     expect(read).toMatchObject({ exitCode: 0, stderr: "" });
     expect(read.stdout).toMatch(new RegExp(`^worker +${worker.id}$`, "m"));
