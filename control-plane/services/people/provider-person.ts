@@ -78,18 +78,25 @@ async function bitbucketPerson(api: string, settings: ProviderSettings, token: s
   );
 }
 
-/** What the ID token lacks is asked of the user info endpoint, where there is one. */
+/**
+ * What the ID token lacks is asked of the user info endpoint, where there is one; what that lacks
+ * too is as in `last`.
+ */
 export async function oidcPerson(
   name: OidcName,
   settings: ProviderSettings,
   tokens: ProviderTokens,
+  last: Claims = {},
 ): Promise<ProviderPerson> {
   const { userinfo_endpoint } = await discovered(name, settings);
   const claims = tokens.claims ?? {};
   const claim = settings.oidc?.groupsClaim ?? "groups";
   const isComplete = claims["email"] !== undefined && groupsIn([claims], claim).length > 0;
-  const info: Claims =
-    isComplete || userinfo_endpoint === undefined ? {} : await userInfo(name, settings, tokens);
+  const asksNothing = isComplete || userinfo_endpoint === undefined;
+  const info: Claims = {
+    ...last,
+    ...(asksNothing ? {} : await userInfo(name, settings, tokens)),
+  };
   const { email, email_verified } = claims["email"] === undefined ? info : claims;
   const verified = email_verified === true ? email : undefined;
   const groups = groupsIn([claims, info], claim);

@@ -138,12 +138,13 @@ async function ask(
   const [nonce, lastNonce] = [tokens.claims?.["nonce"], lastClaims?.["nonce"]];
   const isOther = nonce !== undefined && lastNonce !== undefined && nonce !== lastNonce;
   if (isOther) throw unavailable("its ID token is of another sign-in");
-  // A renewal need not bring an ID token either: then the last one holds.
-  const { email, shown, verified, groups } = await oidcPerson(name, settings, {
-    ...tokens,
-    claims: tokens.claims ?? lastClaims,
-    subject,
-  });
+  // A renewal need not bring an ID token: then the last one holds, but for what user info says now.
+  const { email, shown, verified, groups } = await oidcPerson(
+    name,
+    settings,
+    { ...tokens, subject },
+    tokens.claims ? {} : lastClaims,
+  );
   await asSystem(() =>
     writeJobs(context, async (tx, afterCommit) => {
       await updateProviderSession(tx, id, {

@@ -11,6 +11,8 @@ export interface CompanyProvider {
   subject: string;
   /** Changes the claims of the next ID tokens, which are signed with the provider's key. */
   forge: ((claims: JWTPayload) => JWTPayload) | undefined;
+  /** The next answers have no ID token. */
+  hasNoIdToken: boolean;
   /** The next ID tokens have a signature of another key. */
   isMissigned: boolean;
   /** The token endpoint answers with `fault`. */
@@ -53,6 +55,7 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
     people: new Map<string, Readonly<Record<string, unknown>>>(),
     subject: "",
     forge: undefined as CompanyProvider["forge"],
+    hasNoIdToken: false,
     isMissigned: false,
     isDown: false,
     fault: { status: 503, error: "temporarily_unavailable" },
@@ -131,6 +134,10 @@ export async function startCompanyProvider(redirect_uri: string): Promise<Compan
       const body = JSON.parse(String(text)) as Record<string, unknown>;
       const token = body["id_token"];
       if (typeof token !== "string") return end(text);
+      if (state.hasNoIdToken) {
+        response.removeHeader("content-length");
+        return end(JSON.stringify({ ...body, id_token: undefined }));
+      }
       const changed = forge ? sign(forge(decodeJwt(token))) : Promise.resolve(token);
       response.removeHeader("content-length");
       void changed.then((signed) => {

@@ -33,7 +33,12 @@ const { allow, person, enter, isIn, staysIn, sessionsOf, wait } = companySignIn(
 );
 
 beforeEach(() => {
-  Object.assign(company, { forge: undefined, isMissigned: false, isDown: false });
+  Object.assign(company, {
+    forge: undefined,
+    isMissigned: false,
+    isDown: false,
+    hasNoIdToken: false,
+  });
   allow("oidc:*");
 });
 
@@ -262,6 +267,19 @@ describe("a session at the provider", () => {
     expect(await staysIn(headers)).toBe(stays);
     const { groups } = await readRow(plane, "accounts", { subject });
     expect(JSON.parse(groups ?? "")).toEqual(["engineers"]);
+  });
+
+  test("renewed without an ID token has the groups that user info says", async () => {
+    const { subject } = person({ groups: ["engineers"] });
+    const { headers } = await enter();
+    company.hasNoIdToken = true;
+    for (const groups of [["staff"], []]) {
+      company.people.set(subject, { groups });
+      await wait(subject, 16 * minute);
+      expect(await staysIn(headers)).toBe(true);
+      const row = await readRow(plane, "accounts", { subject });
+      expect(JSON.parse(row.groups ?? "")).toEqual(groups);
+    }
   });
 
   test("keeps its new refresh token when its ID token cannot be checked", async () => {
