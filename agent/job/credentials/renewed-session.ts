@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
+import { JournalError } from "../journal.ts";
 import { IdentityRefusedError, ServerAwayError } from "./identity-errors.ts";
 import { endsIn, leftOf, type Ends } from "./validity.ts";
 
@@ -11,6 +12,10 @@ const renewAtLeft = 0.25;
 const limits = { first: 500, most: 10_000 };
 /** The longest time that a timer accepts. */
 const timerLimit = 2 ** 31 - 1;
+
+/** A token that the journal does not have would not be revoked: no more of them. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof IdentityRefusedError || error instanceof JournalError;
 
 /** A set of credentials. */
 export interface Expiring {
@@ -93,10 +98,13 @@ export class RenewedSession<T extends Expiring> {
         const isAway = error instanceof ServerAwayError;
         if (isAway) started = performance.now() + pause;
         const isTooLate = !isAway && performance.now() + pause - started > within;
-        if (isTooLate || error instanceof IdentityRefusedError) return undefined;
+        if (isTooLate || isFinal(error)) return undefined;
         if (tries === 1) this.#options.onTrouble(this.#troubleOf(error as Error));
         return pause;
       },
+    }).catch((error: Error) => {
+      if (stop.aborted || isFinal(error)) throw error;
+      throw new Error(`${this.#options.source} returns no credentials: ${error.message}`);
     });
   }
 

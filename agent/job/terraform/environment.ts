@@ -1,6 +1,7 @@
 /** The environment of a job's commands: built from nothing, never inherited. */
 import { isForbiddenEnvironmentName } from "../../../protocol/environment-names.ts";
 import type { JobContext } from "../context.ts";
+import { loopback } from "../credentials/endpoint-address.ts";
 import type { Workspace } from "../workspace.ts";
 
 export interface EnvironmentParts {
@@ -21,9 +22,10 @@ export interface EnvironmentParts {
 
 /** Later entries win, so a configuration can replace nothing that the agent sets. */
 export function environmentOf(parts: EnvironmentParts): Record<string, string> {
+  const outside = { ...parts.network, ...allowed(parts.own) };
   return {
-    ...parts.network,
-    ...allowed(parts.own),
+    ...outside,
+    ...withoutProxy(outside),
     PATH: parts.path,
     LANG: "C.UTF-8",
     HOME: parts.workspace.home,
@@ -38,6 +40,23 @@ export function environmentOf(parts: EnvironmentParts): Record<string, string> {
     ...(parts.hasMachineIdentity ? {} : { GCE_METADATA_HOST: "metadata.invalid" }),
     ...parts.cloud,
   };
+}
+
+/**
+ * The address of the credentials is reached directly. Go's programs always do so; others, such as
+ * `gcloud`, would give the password of the job to the proxy.
+ */
+function withoutProxy(environment: Readonly<Record<string, string>>): Record<string, string> {
+  if (!Object.keys(environment).some((name) => /^(https?|all)_proxy$/i.test(name))) return {};
+  const set = ["NO_PROXY", "no_proxy"].filter((name) => environment[name]);
+  const names = set.length > 0 ? set : ["NO_PROXY"];
+  return Object.fromEntries(
+    names.map((name) => {
+      const hosts = environment[name];
+      // Many programs know a `*` only if it stands alone.
+      return [name, hosts === "*" ? hosts : [hosts, loopback].filter(Boolean).join(",")];
+    }),
+  );
 }
 
 /** For the `http` backend. The job token is only here, not in plans or `.terraform`. */

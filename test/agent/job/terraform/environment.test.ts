@@ -55,6 +55,17 @@ test.each([...forbidden, "", "A B", "A\0B"])("a configuration cannot set %j", (n
   expect(environment({ [name]: "evil" })).toEqual(before);
 });
 
+test("loopback, which has the credentials, is reached without a proxy", () => {
+  const hosts = (own: Record<string, string>) => {
+    const { NO_PROXY, no_proxy } = environment({ HTTP_PROXY: "http://proxy.example", ...own });
+    return [NO_PROXY, no_proxy];
+  };
+  expect(hosts({})).toEqual(["a,127.0.0.1", undefined]);
+  expect(hosts({ NO_PROXY: "" })).toEqual(["127.0.0.1", undefined]);
+  expect(hosts({ NO_PROXY: "", no_proxy: "b, c" })).toEqual(["", "b, c,127.0.0.1"]);
+  expect(hosts({ NO_PROXY: "*" })).toEqual(["*", undefined]);
+});
+
 test("values that are not strings or have a NUL are dropped", () => {
   expect(environment({ A: "x\0y", B: 3, C: null, D: ["x"] })).toEqual(environment({}));
 });
