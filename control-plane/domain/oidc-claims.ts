@@ -50,6 +50,9 @@ export function leavesGroupsOut(claims: Claims, claim: string): boolean {
   return isElsewhere || claims["hasgroups"] === true || claims["hasgroups"] === "true";
 }
 
+export const isAddress = (text: unknown): text is string =>
+  typeof text === "string" && text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text);
+
 /**
  * How a person without a verified address is shown. The blank keeps it from matching an address
  * anywhere: in accounts, invitations and lists of who is allowed.

@@ -16,6 +16,7 @@ import {
 } from "../../domain/cloud-identity.ts";
 import { hasEnded, isHeld, type JobRow } from "../../domain/job.ts";
 import { time } from "../../domain/moments.ts";
+import { isAddress } from "../../domain/oidc-claims.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { isTooLong, subjectOf } from "../../domain/token-subject.ts";
 import { findCountedApprovers } from "../../store/approvals/approvals.ts";
@@ -124,7 +125,10 @@ async function claimsOf(read: Queries, job: JobRow, facts: TokenFacts): Promise<
     ...(source_commit === undefined ? {} : { source_commit }),
     ...(pull_request === null ? {} : { pull_request }),
     ...(digest === undefined ? {} : { plan_digest: digest }),
-    approved_by: approvers.map(({ email }) => email),
+    approved_by: approvers.map(({ id: user, email }) =>
+      // Anyone may have the name that stands in place of an address that is not verified.
+      isAddress(email) ? email : `person:${user}`,
+    ),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The subject never changes; e-mail addresses are those that the provider has verified. */
 import {
   groupsIn,
+  isAddress,
   leavesGroupsOut,
   unverifiedName,
   type Claims,
@@ -118,9 +119,6 @@ function person(subject: unknown, email: unknown, verified: readonly unknown[]):
     verified: verified.filter(isAddress),
   };
 }
-
-const isAddress = (text: unknown): text is string =>
-  typeof text === "string" && text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text);
 
 type Fields = Readonly<Record<string, unknown>>;
 

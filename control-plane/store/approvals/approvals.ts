@@ -66,9 +66,12 @@ const counts = (
         and memberships.user_id = vote.user_id and ${mayApprove("memberships", job)}))
     and ${passesAuthorRule(job, sql`vote.user_id`)})`;
 
-/** The addresses of the people whose approvals of a job count. */
-export const findCountedApprovers = statement<{ job: string }, { email: string }>((db, { job }) => {
-  const query = sql`select users.email from jobs as gated join specs on specs.id = gated.spec_id
+/** The people whose approvals of a job count. */
+export const findCountedApprovers = statement<
+  { job: string },
+  { readonly id: string; readonly email: string }
+>((db, { job }) => {
+  const query = sql`select users.id, users.email from jobs as gated join specs on specs.id = gated.spec_id
     join job_approvals as vote on ${counts("gated")}
     join users on users.id = vote.user_id
     where gated.id = ${job}

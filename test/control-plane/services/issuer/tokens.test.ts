@@ -342,6 +342,9 @@ describe("the token of a deployment", () => {
       plan_digest: digest,
       approved_by: [user.email],
     });
+    await setRows(plane, "users", { email: `${user.email} (not verified)` }, { id: user.id });
+    const without = await tokenFor(runner, claimed, "apply");
+    expect((await verify(plane, without.token))["approved_by"]).toEqual([`person:${user.id}`]);
     // Clouds may trust the slug for longer than the team has it.
     const renamed = `${slug}-2`;
     await user.client.call("updateTeam", { params: { slug }, body: { slug: renamed } });
