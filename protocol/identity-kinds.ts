@@ -29,6 +29,16 @@ export const subjectLimit = 255;
 export const isIssued = (provider: string): provider is IssuedProvider =>
   (issuedProviders as readonly string[]).includes(provider);
 
+/** What the provider requires of an issuer that has not this address; undefined if it takes it. */
+export function issuerFault(provider: IssuedProvider, address: string): string | undefined {
+  const { protocol, port } = new URL(address);
+  if (provider === "vault") return undefined;
+  if (protocol !== "https:") return "the issuer must have https";
+  return provider === "aws_web_identity" && port !== ""
+    ? "the issuer must have no port"
+    : undefined;
+}
+
 type Principals = { readonly provider: IdentityProvider } & {
   readonly [F in PrincipalField | PlanField]?: string | null;
 };

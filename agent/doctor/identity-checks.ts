@@ -4,6 +4,7 @@ import { ProblemError, send } from "../../protocol/transport.ts";
 import { describe } from "../api/describe.ts";
 import { readLeniently } from "../api/calls.ts";
 import type { AgentConfig } from "../config.ts";
+import { isIssued, issuerFault } from "../../protocol/identity-kinds.ts";
 import { identityKinds, type IdentityKind } from "../job/credentials/cloud-identity.ts";
 import { plainConnectorFor } from "../machine/network.ts";
 import { finding, ok, type Finding } from "../../common/doctor/finding.ts";
@@ -19,7 +20,7 @@ export async function identities({ url, network }: AgentConfig): Promise<Finding
     const answer = await send(url, "readIssuer", {}, { dispatcher, signal });
     const { issuer } = (await readLeniently(answer)) as { issuer?: unknown };
     if (typeof issuer !== "string" || !URL.canParse(issuer)) return onlyAws;
-    const { working, lacks } = kindsOf(new URL(issuer));
+    const { working, lacks } = kindsOf(issuer);
     return ok(check, [`${working.join(", ")}, with tokens of ${issuer}`, ...lacks].join("; "));
   } catch (error) {
     if (error instanceof ProblemError && error.status === 404) return onlyAws;
@@ -31,23 +32,17 @@ export async function identities({ url, network }: AgentConfig): Promise<Finding
 
 const onlyAws = ok(check, "aws; the control plane gives no tokens for the other kinds");
 
-export function kindsOf({ protocol, port }: URL): {
+export function kindsOf(issuer: string): {
   readonly working: readonly IdentityKind[];
   readonly lacks: readonly string[];
 } {
-  const isSecure = protocol === "https:";
-  const clouds = ["aws_web_identity", "gcp", "azure"] satisfies IdentityKind[];
-  const lacking = new Set<IdentityKind>(
-    isSecure ? (port === "" ? [] : clouds.slice(0, 1)) : clouds,
-  );
-  const names = identityKinds.filter((kind) => lacking.has(kind)).join(", ");
+  const faultOf = (kind: IdentityKind) => (isIssued(kind) ? issuerFault(kind, issuer) : undefined);
+  const lacking = identityKinds.filter(faultOf);
+  const names = lacking.join(", ");
   return {
-    working: identityKinds.filter((kind) => !lacking.has(kind)),
-    lacks:
-      names === ""
-        ? []
-        : [
-            `not ${names}, which ${isSecure ? "refuses an issuer with a port" : "need an issuer with https"} (WINDLASS_ISSUER_URL of the control plane)`,
-          ],
+    working: identityKinds.filter((kind) => !lacking.includes(kind)),
+    lacks: lacking
+      .slice(0, 1)
+      .map((kind) => `not ${names}: ${faultOf(kind)} (WINDLASS_ISSUER_URL of the control plane)`),
   };
 }

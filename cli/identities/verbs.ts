@@ -52,7 +52,7 @@ export function list({ api, list: show }: Run, identities: readonly CloudIdentit
     {
       NAME: ({ name }) => name,
       PROVIDER: ({ provider }) => provider,
-      "ACTS AS": principalOf,
+      "ACTS AS": (identity) => principalOf(identity) || "itself",
       ID: ({ id }) => id,
     },
     `There are no cloud identities yet. To create one: windlass identities create --help${teamWords(api.team)}`,

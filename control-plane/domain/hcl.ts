@@ -17,6 +17,14 @@ export type Entry =
   | { readonly block: string; readonly entries: readonly Entry[] }
   | string;
 
+/** Each on a line of its own, as a set for `for_each`. */
+export const setOf = (values: readonly string[]): string =>
+  values.length <= 1
+    ? `toset([${values.map(quoted).join("")}])`
+    : `toset([\n${values.map((one) => `    ${quoted(one)},\n`).join("")}  ])`;
+
+export const when = (is: boolean, ...entries: Entry[]): Entry[] => (is ? entries : []);
+
 /** `head`: such as `resource "a" "b"`. */
 export const block = (head: string, entries: readonly Entry[]): string =>
   linesOf(head, entries, "").join("\n");

@@ -2,9 +2,13 @@
  * The terraform with which a cloud or Vault trusts the tokens of one identity. It is a start, to be
  * read and changed: what it creates may exist already.
  */
-import { principalFields, type IssuedProvider } from "../../protocol/identity-kinds.ts";
+import {
+  issuerFault,
+  principalFields,
+  type IssuedProvider,
+} from "../../protocol/identity-kinds.ts";
 import type { TokenPhase } from "../../protocol/identity-tokens.ts";
-import { block, quoted, raw, type Entry } from "./hcl.ts";
+import { block, quoted, raw, setOf, when, type Entry } from "./hcl.ts";
 
 /** What a configuration with the identity is trusted by. */
 export interface Trusted {
@@ -38,6 +42,8 @@ interface Acting {
   readonly phases: readonly TokenPhase[];
 }
 
+/** How many characters of subjects fit into the trust policy of a role beside the rest of it. */
+const awsSubjects = 1500;
 /** How many subjects an application of Azure can have. */
 const azureSubjects = 20;
 
@@ -61,19 +67,26 @@ function actingOf({ provider, fields }: TrustOf): Acting[] {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function headOf({ name, issuer, own, trusted, isCut }: TrustOf): string {
+/** What the provider cannot check. */
+const notes: Readonly<Partial<Record<IssuedProvider, string>>> = {
+  aws_web_identity:
+    "AWS checks subject and audience, and no other claim. One provider serves all roles of an account.",
+  azure: "Azure checks issuer, subject and audience, and no other claim. Subjects are exact.",
+};
+
+function headOf({ name, provider, issuer, own, trusted, isCut }: TrustOf): string {
+  const fault = issuerFault(provider, issuer);
+  const count = own ? undefined : trusted.length;
   const lines = [
     `Trust of the cloud identity ${quoted(name)} in tokens of ${issuer}`,
-    ...(trusted.length > 0 || own
-      ? []
-      : [
-          "No configuration uses the identity yet, so this admits no job: attach it, then print this again.",
-        ]),
-    ...(isCut && !own
-      ? [`More configurations use it than the ${trusted.length} below: add the others.`]
-      : []),
+    notes[provider],
+    fault &&
+      `WARNING: ${fault}: set WINDLASS_ISSUER_URL of the control plane, and print this again.`,
+    count === 0 &&
+      "No configuration uses the identity yet, so this admits no job: attach it, then print this again.",
+    isCut && count && `More configurations use it than the ${count} below: add the others.`,
   ];
-  return lines.map((line) => `# ${line}`).join("\n");
+  return lines.flatMap((line) => (line ? [`# ${line}`] : [])).join("\n");
 }
 
 function subjectsOf({ own, trusted }: TrustOf, phases: readonly TokenPhase[]): string[] {
@@ -87,13 +100,13 @@ const orNothing = (values: readonly string[]): readonly string[] =>
   values.length > 0 ? values : [nothing];
 
 /** The ids that tokens are trusted by, and the claim that has them. */
-function idsOf({ subject, trusted }: TrustOf): {
-  readonly claim: "configuration_id" | "zone_id";
-  readonly ids: string[];
-} {
-  const claim = subject === "zone" ? "zone_id" : "configuration_id";
+function idsOf({ subject, trusted }: TrustOf) {
+  const claim = subject === "zone" ? ("zone_id" as const) : ("configuration_id" as const);
   return { claim, ids: [...new Set(trusted.map((one) => one[claim]))] };
 }
+
+/** What to do about too many subjects. */
+const shorter = "choose an identity whose subject is the zone or the identity.";
 
 type Builder = (of: TrustOf, acting: readonly Acting[]) => string[];
 
@@ -119,14 +132,12 @@ function aws(of: TrustOf, acting: readonly Acting[]): string[] {
   });
   const tags = fields["session_tags"] === true ? ["sts:TagSession"] : [];
   return [
-    `# AWS checks the subject and the audience, and no other claim. One provider serves all roles of\n# an account.\n${block(
-      'resource "aws_iam_openid_connect_provider" "windlass"',
-      [
-        ["url", issuer],
-        ["client_id_list", [audience]],
-      ],
-    )}`,
+    block('resource "aws_iam_openid_connect_provider" "windlass"', [
+      ["url", issuer],
+      ["client_id_list", [audience]],
+    ]),
     ...acting.flatMap((one) => {
+      const subjects = subjectsOf(of, one.phases);
       const [, path = "/", name = ""] = /:role(\/(?:.*\/)?)([^/]+)$/.exec(one.principal) ?? [];
       return [
         block(`data "aws_iam_policy_document" "windlass_${one.label}"`, [
@@ -145,13 +156,17 @@ function aws(of: TrustOf, acting: readonly Acting[]): string[] {
               "",
               is("aud", [audience]),
               "",
-              is("sub", orNothing(subjectsOf(of, one.phases))),
+              is("sub", orNothing(subjects)),
             ],
           },
         ]),
         block(`resource "aws_iam_role" "windlass_${one.label}"`, [
+          ...when(
+            subjects.join().length > awsSubjects,
+            `WARNING: AWS takes 2048 characters of this policy, unless the quota was raised: ${shorter}`,
+          ),
           ["name", name],
-          ...(path === "/" ? [] : [["path", path] as const]),
+          ...when(path !== "/", ["path", path]),
           ["assume_role_policy", raw(`data.aws_iam_policy_document.windlass_${one.label}.json`)],
         ]),
       ];
@@ -161,37 +176,29 @@ function aws(of: TrustOf, acting: readonly Acting[]): string[] {
 
 function azure(of: TrustOf, acting: readonly Acting[]): string[] {
   const { issuer, audience } = of;
-  const head =
-    "# Azure checks the issuer, the subject and the audience, and no other claim. Subjects are exact.";
-  const credentials = acting.flatMap((one) => {
+  return acting.flatMap((one) => {
     const subjects = subjectsOf(of, one.phases);
-    const type = "azuread_application_federated_identity_credential";
     return [
       block(`data "azuread_application" "windlass_${one.label}"`, [["client_id", one.principal]]),
-      block(`resource "${type}" "windlass_${one.label}"`, [
-        ...(subjects.length > azureSubjects
-          ? [
-              `Azure takes ${azureSubjects} of them: choose an identity whose subject is the zone or the identity.`,
-            ]
-          : []),
-        ["for_each", raw(setOf(subjects))],
-        "",
-        ["application_id", raw(`data.azuread_application.windlass_${one.label}.id`)],
-        ["display_name", raw(String.raw`"windlass-${"${substr(sha256(each.value), 0, 16)}"}"`)],
-        ["issuer", issuer],
-        ["audiences", [audience]],
-        ["subject", raw("each.value")],
-      ]),
+      block(
+        `resource "azuread_application_federated_identity_credential" "windlass_${one.label}"`,
+        [
+          ...when(
+            subjects.length > azureSubjects,
+            `WARNING: Azure takes ${azureSubjects} of them: ${shorter}`,
+          ),
+          ["for_each", raw(setOf(subjects))],
+          "",
+          ["application_id", raw(`data.azuread_application.windlass_${one.label}.id`)],
+          ["display_name", raw(String.raw`"windlass-${"${substr(sha256(each.value), 0, 16)}"}"`)],
+          ["issuer", issuer],
+          ["audiences", [audience]],
+          ["subject", raw("each.value")],
+        ],
+      ),
     ];
   });
-  return [`${head}\n${credentials[0]}`, ...credentials.slice(1)];
 }
-
-/** Each on a line of its own, as a set for `for_each`. */
-const setOf = (values: readonly string[]): string =>
-  values.length <= 1
-    ? `toset([${values.map(quoted).join("")}])`
-    : `toset([\n${values.map((one) => `    ${quoted(one)},\n`).join("")}  ])`;
 
 /** How long a condition of Google may be, in characters. */
 const gcpCondition = 4096;
@@ -232,10 +239,13 @@ function gcp(of: TrustOf, acting: readonly Acting[]): string[] {
   const poolName = "google_iam_workload_identity_pool.windlass";
   const { kind, value, mapping, valuesOf } = gcpMembers(of);
   const ofSpace = `assertion.space_id == ${JSON.stringify(space_id)}`;
-  const subjects = orNothing(subjectsOf(of, ["plan", "apply"]));
-  const condition = `${ofSpace} && assertion.sub in ${listOf(subjects)}`;
+  // Ids are shorter than two subjects; a zone's would admit those of its other identities.
+  const ofUsers =
+    of.subject === "configuration"
+      ? `assertion.configuration_id in ${listOf(orNothing(idsOf(of).ids))}`
+      : `assertion.sub in ${listOf(orNothing(subjectsOf(of, ["plan", "apply"])))}`;
+  const condition = `${ofSpace} && ${ofUsers}`;
   const isLong = condition.length > gcpCondition;
-  const long = `A condition has at most ${gcpCondition} characters, too few for all subjects: the members below name the ids.`;
   return [
     block('resource "google_iam_workload_identity_pool" "windlass"', [
       ["project", project],
@@ -257,15 +267,15 @@ function gcp(of: TrustOf, acting: readonly Acting[]): string[] {
       "",
       "Conditions may use every claim of the token. For example, only what ada has approved:",
       '  && (assertion.phase == "plan" || "ada@example.com" in assertion.approved_by)',
-      ...(isLong ? [long] : []),
+      ...when(
+        isLong,
+        `WARNING: a condition has at most ${gcpCondition} characters, so this admits all jobs of the space: grant nothing to principals of the pool but the members below.`,
+      ),
       ["attribute_condition", isLong ? ofSpace : condition],
       "",
       {
         block: "oidc",
-        entries: [
-          ["issuer_uri", issuer],
-          ...(isDefault ? [] : [["allowed_audiences", [audience]] as const]),
-        ],
+        entries: [["issuer_uri", issuer], ...when(!isDefault, ["allowed_audiences", [audience]])],
       },
     ]),
     ...acting.map((one) => {
@@ -293,8 +303,8 @@ function gcp(of: TrustOf, acting: readonly Acting[]): string[] {
 
 function vault(of: TrustOf, acting: readonly Acting[]): string[] {
   const { issuer, audience, fields, own, space_id } = of;
-  const namespace: Entry[] =
-    text(fields["namespace"]) === "" ? [] : [["namespace", text(fields["namespace"])]];
+  const at = text(fields["namespace"]);
+  const namespace = when(at !== "", ["namespace", at]);
   const { claim, ids } = idsOf(of);
   return [
     block('resource "vault_jwt_auth_backend" "windlass"', [
@@ -307,8 +317,7 @@ function vault(of: TrustOf, acting: readonly Acting[]): string[] {
       const subjects = own ? subjectsOf(of, one.phases) : [];
       const isExact = subjects.length === 1;
       const isSplit = !isExact && subjects.some((text) => text.includes(","));
-      const sub = isExact ? {} : { sub: subjects.join(",") };
-      const bound = own ? sub : { [claim]: orNothing(ids).join(",") };
+      const others = own ? { sub: subjects.join(",") } : { [claim]: orNothing(ids).join(",") };
       return block(`resource "vault_jwt_auth_backend_role" "windlass_${one.label}"`, [
         ...namespace,
         ["backend", raw("vault_jwt_auth_backend.windlass.path")],
@@ -316,16 +325,15 @@ function vault(of: TrustOf, acting: readonly Acting[]): string[] {
         ["role_type", "jwt"],
         ["user_claim", "configuration_id"],
         ["bound_audiences", [audience]],
-        ...(isExact ? [["bound_subject", subjects.join()] as const] : []),
+        ...when(isExact, ["bound_subject", subjects.join()]),
         "",
         "All claims of the token may be bound. For example, only what ada has approved:",
         '  approved_by = "ada@example.com"',
-        ...(isSplit
-          ? [
-              "The provider of Vault splits this at commas: rename the identity, or give it a role for plans.",
-            ]
-          : []),
-        ["bound_claims", { space_id, ...bound, phase: one.phases.join(",") }],
+        ...when(
+          isSplit,
+          "WARNING: The provider of Vault splits this at commas: rename the identity, or give it a role for plans.",
+        ),
+        ["bound_claims", { space_id, ...(isExact ? {} : others), phase: one.phases.join(",") }],
         "",
         ["token_policies", [`windlass-${one.label}`]],
         ["token_ttl", raw("900")],

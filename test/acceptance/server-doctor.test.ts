@@ -60,7 +60,7 @@ describe("windlass server doctor", () => {
       /^skipped +mail /m,
       /^ok +address +http:\/\/127\.0\.0\.1:\d+ responds from here$/m,
       /^ok +sign-in +oidc: http:\/\/127\.0\.0\.1:\d+ responds/m,
-      /^warning +issuer +\S+ is an address without https and with the port \d+, which AWS refuses/m,
+      /^warning +issuer +\S+ is refused by AWS for tokens of jobs: the issuer must have https/m,
       /^ok +clock +agrees with that of http/m,
       /^The server can work here\.$/m,
     ])

@@ -1,5 +1,6 @@
 /** Whether the sign-in providers of the settings answer, and what the issuer's address is good for. */
 import { finding, ok, type Finding } from "../../../common/doctor/finding.ts";
+import { issuerFault } from "../../../protocol/identity-kinds.ts";
 import type { ServerConfig } from "../../config.ts";
 import { isOidc, providerNames, titleOf, type ProviderSettings } from "../../domain/providers.ts";
 import { discovered } from "../../services/people/oauth-client.ts";
@@ -66,16 +67,12 @@ export function issuer({ issuerUrl, publicUrl }: ServerConfig): Finding {
   const address = issuerUrl ?? publicUrl;
   if (address === undefined)
     return finding(check, "skipped", "neither WINDLASS_ISSUER_URL nor WINDLASS_PUBLIC_URL is set");
-  const { protocol, port } = new URL(address);
-  const faults = [
-    ...(protocol === "https:" ? [] : ["without https"]),
-    ...(port === "" ? [] : [`with the port ${port}`]),
-  ];
-  if (faults.length === 0) return ok(check, address);
+  const fault = issuerFault("aws_web_identity", address);
+  if (fault === undefined) return ok(check, address);
   return finding(
     check,
     "warning",
-    `${address} is an address ${faults.join(" and ")}, which AWS refuses as an issuer of tokens for jobs`,
+    `${address} is refused by AWS for tokens of jobs: ${fault}`,
     "set WINDLASS_ISSUER_URL if jobs sign in to a cloud with such tokens",
   );
 }

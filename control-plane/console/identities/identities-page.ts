@@ -126,8 +126,10 @@ const facts = (identity: CloudIdentity): Html => {
     Address: identity.address,
     Mount: identity.mount,
     Namespace: identity.namespace,
+    Authorities: identity.ca && "of its own",
     Audience: identity.audience,
     "Subject names": identity.subject,
+    "Session tags": identity.session_tags ? "sent" : undefined,
   };
   return html`${Object.entries(shown).map(([name, value]) =>
     value

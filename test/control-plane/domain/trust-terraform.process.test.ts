@@ -121,7 +121,8 @@ describe("what is printed before a configuration has the identity", () => {
         expect.stringMatching(/= \["none"\]$/),
       ]);
       const ofGcp = printed(gcp, subject);
-      expect(ofGcp).toContain(String.raw` && assertion.sub in [\"none\"]"`);
+      const claim = subject === "zone" ? "sub" : "configuration_id";
+      expect(ofGcp).toContain(String.raw` && assertion.${claim} in [\"none\"]"`);
       for (const one of [ofGcp, printed(azure, subject)])
         expect(one.match(/for_each += .*/g)).toEqual(
           Array.from({ length: 2 }, () => expect.stringMatching(/= toset\(\[\]\)$/)),
@@ -146,21 +147,43 @@ describe("what is printed before a configuration has the identity", () => {
         expect(printed(kind, "identity")).toContain(`["${one}"]`);
   });
 
-  it("names ids where all subjects would be longer than a condition of Google may be", () => {
-    const trusted = Array.from({ length: 60 }, () => configuration("network")).map(
-      (one, index) => ({
-        ...one,
-        subjects: { plan: `${one.subjects.plan}${index}`, apply: `${one.subjects.apply}${index}` },
-      }),
-    );
-    const long = trustTerraform({
-      ...all[0]!,
-      ...gcp,
-      fields: gcp.fields,
-      subject: "configuration",
-      trusted,
-    });
-    expect(long).not.toContain("assertion.sub");
-    expect(long).toContain(trusted[0]!.configuration_id);
+  it("warns of too many subjects, and of an issuer that the provider refuses", () => {
+    const printedAt = (kind: (typeof kinds)[number], issuer: string, count: number) =>
+      trustTerraform({
+        ...all[0]!,
+        ...kind,
+        issuer,
+        subject: "configuration",
+        trusted: Array.from({ length: count }, (_, index) => configuration(`network-${index}`)),
+      }).match(/(?<=# WARNING: ).*?(?=[:,])/g);
+    const issuer = "https://windlass.example.com";
+    const own = (text: string) => Array.from({ length: 2 }, () => text);
+    expect(printedAt(aws, issuer, 20)).toBeNull();
+    expect(printedAt(aws, issuer, 40)).toEqual(own("AWS takes 2048 characters of this policy"));
+    expect(printedAt(azure, issuer, 20)).toBeNull();
+    expect(printedAt(azure, issuer, 21)).toEqual(own("Azure takes 20 of them"));
+    expect(printedAt(aws, `${issuer}:8443`, 1)).toEqual(["the issuer must have no port"]);
+    expect(printedAt(azure, `${issuer}:8443`, 1)).toBeNull();
+    expect(printedAt(azure, "http://x", 1)).toEqual(["the issuer must have https"]);
+    expect(printedAt(vault, "http://x:8080", 1)).toBeNull();
+  });
+
+  it("warns where all ids would be longer than a condition of Google may be", () => {
+    const printedFor = (count: number) =>
+      trustTerraform({
+        ...all[0]!,
+        ...gcp,
+        subject: "configuration",
+        trusted: Array.from({ length: count }, (_, index) => ({
+          ...configuration("network"),
+          configuration_id: `01890a5d-ac96-774b-bcce-b30209${String(index).padStart(6, "0")}`,
+        })),
+      });
+    expect(printedFor(90)).toMatch(/b30209000089\\"\]"$/m);
+    expect(printedFor(90)).not.toContain("WARNING");
+    const long = printedFor(110);
+    expect(long).toContain("WARNING: a condition has at most 4096 characters");
+    expect(long).toMatch(/attribute_condition = "assertion.space_id == [^ ]+"$/m);
+    expect(long).toContain('"01890a5d-ac96-774b-bcce-b30209000109:apply"');
   });
 });
