@@ -7,7 +7,7 @@ import { findSpec, type SpecRow } from "../../store/configurations/configuration
 import type { Queries } from "../../store/db.ts";
 import { findJob, findStartedBefore } from "../../store/jobs/jobs.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
-import { findRun, postponeRuns, saveRun, type RunRow } from "../../store/schedules/rounds.ts";
+import { findRun, postponeRuns, updateRun, type RunRow } from "../../store/schedules/rounds.ts";
 import {
   findAnySchedule,
   updateSchedule,
@@ -59,8 +59,7 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
     const isEnded = await store.write(async (tx) => {
       if (!(await isCurrent(tx, run))) return false;
       if (reason !== undefined) await noteSkipped(tx, schedule, run, reason, now());
-      const ended = (await tx.first(findRun, { schedule: schedule_id, spec: spec_id })) ?? run;
-      await saveRun(tx, { ...columnsOf(ended), due_at: null, job_id: run.plan_job_id });
+      await updateRun(tx, run, { due_at: null, job_id: run.plan_job_id });
       return reason !== undefined;
     });
     if (isEnded) wakeups.notify("schedule_run", outcome);
@@ -75,37 +74,30 @@ export async function queueRun(context: Context, run: RunRow): Promise<void> {
   }
   const id = uuid();
   const by = scheduleCreator(schedule, run);
-  let outcome: ScheduleOutcome | undefined;
+  let outcome: "queued" | "queue_full" | undefined;
   const refused = await queueJobs(context, owner, [{ id, by, input }], async (tx) => {
     outcome = undefined;
     if (!(await isCurrent(tx, run))) return undefined;
     const at = now();
-    const isLate = await isFull(tx);
-    if (isLate && at - run.moment < patienceMilliseconds) {
-      await saveRun(tx, { ...columnsOf(run), due_at: at + repeatMilliseconds });
+    if (await isFull(tx)) {
+      if (run.moment > at - patienceMilliseconds)
+        await updateRun(tx, run, { due_at: at + repeatMilliseconds });
+      else outcome = "queue_full";
       return undefined;
     }
-    if (isLate) {
-      const reason = `half of the jobs that the space may have in its queue (${limit}) have waited for a day`;
-      await noteSkipped(tx, schedule, run, reason, at);
-      await saveRun(tx, {
-        ...columnsOf(run),
-        due_at: null,
-        job_id: run.plan_job_id,
-        skipped: reason,
-      });
-      outcome = "queue_full";
-      return undefined;
-    }
-    const queued = isPlan ? { plan_job_id: id } : { job_id: id };
-    await saveRun(tx, { ...columnsOf(run), ...queued, due_at: null });
+    await updateRun(tx, run, { [isPlan ? "plan_job_id" : "job_id"]: id, due_at: null });
     const last = { last_at: at, last_job_id: id, last_skipped: null };
     await updateSchedule(tx, schedule_id, last);
     outcome = "queued";
     return new Set();
   });
   if (refused) await end(refused.message, "refused");
-  else if (outcome) wakeups.notify("schedule_run", outcome);
+  else if (outcome === "queued") wakeups.notify("schedule_run", outcome);
+  else if (outcome)
+    await end(
+      `half of the jobs that the space may have in its queue (${limit}) have waited for a day`,
+      outcome,
+    );
 }
 
 /** A configuration may have left the zone since its run began. */
@@ -115,8 +107,7 @@ const isOfSchedule = ({ spec_id, zone_id }: ScheduleRow, spec: SpecRow): boolean
 /** After a failure of the server. */
 export async function delayRun({ store, now }: Context, run: RunRow): Promise<void> {
   await store.write(async (tx) => {
-    if (await isCurrent(tx, run))
-      await saveRun(tx, { ...columnsOf(run), due_at: now() + repeatMilliseconds });
+    if (await isCurrent(tx, run)) await updateRun(tx, run, { due_at: now() + repeatMilliseconds });
   });
 }
 
@@ -173,7 +164,7 @@ export async function noteSkipped(
   const { id, name, owner_id: owner } = schedule;
   await updateSchedule(tx, id, { last_at: now, last_job_id: null, last_skipped: reason });
   if (before.skipped !== null) return;
-  await saveRun(tx, { ...columnsOf(before), skipped: reason });
+  await updateRun(tx, before, { skipped: reason });
   await recordEvent(tx, now, {
     type: "schedule.skipped",
     owner,
@@ -190,17 +181,3 @@ async function isCurrent(tx: Queries, run: RunRow): Promise<boolean> {
     now?.due_at === run.due_at && now.moment === run.moment && now.plan_job_id === run.plan_job_id
   );
 }
-
-/** Without what a query has added. */
-const columnsOf = ({ schedule_id, spec_id, owner_id, moment, due_at, ...row }: RunRow): RunRow => ({
-  schedule_id,
-  spec_id,
-  owner_id,
-  moment,
-  due_at,
-  plan_job_id: row.plan_job_id,
-  job_id: row.job_id,
-  author_id: row.author_id,
-  queue_class: row.queue_class,
-  skipped: row.skipped,
-});

@@ -82,6 +82,19 @@ export async function saveRun({ sql: db }: Queries, row: RunRow): Promise<void> 
     .execute();
 }
 
+export async function updateRun(
+  { sql: db }: Queries,
+  { schedule_id, spec_id }: Pick<RunRow, "schedule_id" | "spec_id">,
+  change: Partial<RunRow>,
+): Promise<void> {
+  await db
+    .updateTable("schedule_runs")
+    .set(change)
+    .where("schedule_id", "=", schedule_id)
+    .where("spec_id", "=", spec_id)
+    .execute();
+}
+
 /** Drops what waits for its minute; a PLAN that people are to approve stays. */
 export const dropDueRuns = statement<{ schedule: string }>((db, { schedule }) =>
   db
