@@ -2,11 +2,11 @@
 import type { Connection, ConnectionCheck } from "../../../protocol/connections.ts";
 import type { RepositoryList } from "../../../protocol/repositories.ts";
 import type { listFollowers } from "../../services/connections/attention.ts";
-import { choice, line, sentence, trouble } from "../page/fields.ts";
+import { line, sentence, trouble } from "../page/fields.ts";
 import { figure, figures } from "../page/figures.ts";
 import { markOf, type Form, type FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { deleteSection, row } from "../page/rare.ts";
+import { deleteSection, rotateForm, row } from "../page/rare.ts";
 import { copyIcon, copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
 import { badge, clock, lengthOfTime } from "../page/words.ts";
@@ -90,7 +90,7 @@ export const connectionPage = (model: ConnectionViewModel, forms: FormsOf): Html
       ${row(
         { id: "rotate", title: "New webhook secret" },
         "The old secret stays valid for the time that you choose. Until then, replace it in every webhook of this connection.",
-        rotateForm(path, forms("rotate", { overlap_seconds: "86400" })),
+        rotateForm(path, "The old one stays valid for", forms),
       )}
       ${deleteSection(path, "connection", forms("remove"), {
         text: "Its credentials are deleted. Webhooks at the host stay, and are refused.",
@@ -207,18 +207,6 @@ const editForm = (connection: Connection, form: Form): Html =>
     ${trouble(form, paths, `/connections/${connection.id}`)} ${nameField(form)}
     ${credentialFields(form, connection.kind)} ${otherFields(form)}
     <button class="quiet">Save</button>
-  </form>`;
-
-const rotateForm = (path: string, form: Form): Html =>
-  html`<form method="post" action="${path}/rotate" class="form row">
-    ${trouble(form, ["overlap_seconds"])}
-    ${choice(form, { name: "overlap_seconds", label: "The old one stays valid for" }, [
-      ["0", "no time: it stops now"],
-      ["3600", "an hour"],
-      ["86400", "a day"],
-      ["604800", "a week"],
-    ])}
-    <button class="quiet">Make a new secret</button>
   </form>`;
 
 /** The repositories that it reaches. `form`: refused if the host did not answer. */

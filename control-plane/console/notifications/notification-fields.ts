@@ -4,6 +4,7 @@ import { stalledMinutes, type NotificationKind } from "../../../protocol/notific
 import { columns, choice, line, lines, radios } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
+import { placeOptions, type Place } from "../places.ts";
 import { kindWords, notificationKinds } from "./kind-words.ts";
 
 /** Where the fields are in the API: what is wrong with others is said above the form. */
@@ -16,9 +17,6 @@ export const paths = [
   "configuration_id",
   "stalled_minutes",
 ];
-
-/** A place whose events a rule may be for, as `zone:ID`. */
-export type Place = readonly [value: string, name: string];
 
 export const nameField = (form: Form): Html =>
   line(form, { name: "name", label: "Name", required: true, placeholder: "on call" });
@@ -97,7 +95,10 @@ export const eventsField = (form: Form): Html => {
 
 export const otherFields = (form: Form, places: readonly Place[]): Html =>
   columns(
-    choice(form, { name: "place", label: "Only events of" }, [["", "The whole space"], ...places]),
+    choice(form, { name: "place", label: "Only events of" }, [
+      ["", "The whole space"],
+      ...placeOptions(places),
+    ]),
     line(form, {
       name: "stalled_minutes",
       label: "A job has waited too long after (minutes)",

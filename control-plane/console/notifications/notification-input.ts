@@ -1,11 +1,12 @@
 /** From the forms of a notification rule to the fields of the API, and back. */
 import type { Notification } from "../../../protocol/notifications.ts";
 import type { Form } from "../page/form.ts";
+import { placedBy, placeOf } from "../places.ts";
 import { eventFields } from "./notification-fields.ts";
 
 /** The addresses of channels are secrets, which are not shown again after a refusal. */
-export const withoutAddress = (form: Form): Form["fields"] =>
-  form.text("kind") === "webhook" ? form.fields : { ...form.fields, url: "" };
+export const withoutAddress = (form: Form, kind = form.text("kind")): Form["fields"] =>
+  kind === "webhook" ? form.fields : { ...form.fields, url: "" };
 
 export const createdFrom = (form: Form): unknown => {
   const kind = form.text("kind");
@@ -14,7 +15,6 @@ export const createdFrom = (form: Form): unknown => {
 };
 
 export function changeFrom(form: Form, kind: string) {
-  const [scope, id = ""] = form.word("place").split(":");
   const minutes = form.word("stalled_minutes");
   const url = form.word("url");
   const addresses = form.linesOf("addresses");
@@ -25,8 +25,7 @@ export function changeFrom(form: Form, kind: string) {
   return {
     name: form.word("name"),
     events: [...new Set([...form.all("events"), ...form.linesOf("more_events")])],
-    zone_id: scope === "zone" ? id : null,
-    configuration_id: scope === "configuration" ? id : null,
+    ...placedBy(form.word("place")),
     // The schema refuses what is not a number.
     ...(minutes === ""
       ? {}
@@ -40,10 +39,6 @@ export const editedFields = (it: Notification): Record<string, string | readonly
   url: it.to.url ?? "",
   addresses: (it.to.addresses ?? []).join("\n"),
   ...eventFields(it.events),
-  place: it.configuration_id
-    ? `configuration:${it.configuration_id}`
-    : it.zone_id
-      ? `zone:${it.zone_id}`
-      : "",
+  place: placeOf(it),
   stalled_minutes: String(it.stalled_minutes),
 });

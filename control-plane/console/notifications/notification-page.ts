@@ -1,23 +1,23 @@
 /** One notification rule: how it stands, what it sends and sent, and its secret. */
 import { happeningWords } from "../../../protocol/happenings.ts";
 import type { Delivery, Notification } from "../../../protocol/notifications.ts";
-import { choice, sentence, trouble } from "../page/fields.ts";
+import { sentence, trouble } from "../page/fields.ts";
 import { markOf, type Form, type FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { deleteSection, row } from "../page/rare.ts";
+import { deleteSection, rotateForm, row, switchSection } from "../page/rare.ts";
 import { copyIcon, copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
 import { ago, clock, howLong, lengthOfTime } from "../page/words.ts";
+import { placeOf, placeView, type Place } from "../places.ts";
 import {
   destinationFields,
   eventsField,
   nameField,
   otherFields,
   paths,
-  type Place,
 } from "./notification-fields.ts";
 import { editedFields } from "./notification-input.ts";
-import { deliveryBadge, placeOf, standing } from "./notifications-page.ts";
+import { deliveryBadge, destinationOf, standing } from "./notifications-page.ts";
 
 export interface NotificationViewModel {
   readonly rule: Notification;
@@ -39,7 +39,7 @@ export const notificationPage = (model: NotificationViewModel, forms: FormsOf): 
           <h1>${rule.name}</h1>
           ${standing(rule)}
         </header>
-        <p class="soft">${placeOf(rule)}</p>
+        <p class="soft">${destinationOf(rule)}</p>
       </div>
       <div class="actions">
         <form method="post" action="${path}/test"><button>Send a test</button></form>
@@ -56,7 +56,12 @@ export const notificationPage = (model: NotificationViewModel, forms: FormsOf): 
             html`<dt><code>${event}</code></dt>
               <dd>${sentence(happeningWords(event))}</dd>`,
         )}
-        ${scopeView(rule, places)}
+        ${
+          placeOf(rule) === ""
+            ? null
+            : html`<dt>Only of</dt>
+                <dd>${placeView(rule, places)}</dd>`
+        }
         ${
           rule.to.addresses &&
           html`<dt>To</dt>
@@ -79,17 +84,14 @@ export const notificationPage = (model: NotificationViewModel, forms: FormsOf): 
           ? row(
               { id: "rotate", title: "New signing secret" },
               "Until the time that you choose is over, each delivery is signed with both. Replace the secret at the receiver by then.",
-              rotateForm(path, forms("rotate", { overlap_seconds: "86400" })),
+              rotateForm(path, "The old one signs for", forms),
             )
           : null
       }
-      ${row(
-        { id: "switch", title: rule.enabled ? "Disable" : "Enable" },
-        rule.enabled
-          ? "Nothing is sent until it is enabled again; what waits now is given up."
-          : "Events that have happened meanwhile are not sent.",
-        switchForm(rule, path, forms(rule.enabled ? "disable" : "enable")),
-      )}
+      ${switchSection(path, "rule", rule.enabled, forms, {
+        disable: "Nothing is sent until it is enabled again; what waits now is given up.",
+        enable: "Events that have happened meanwhile are not sent.",
+      })}
       ${deleteSection(path, "rule", forms("remove"), {
         text: "Its deliveries are deleted with it.",
         obstacle: null,
@@ -132,18 +134,6 @@ const errorView = ({ error, enabled }: Notification): Html | null =>
     </p>
   </section>`;
 
-const scopeView = ({ zone_id, configuration_id }: Notification, places: readonly Place[]) => {
-  const value = configuration_id ? `configuration:${configuration_id}` : `zone:${zone_id}`;
-  const name = places.find(([one]) => one === value)?.[1];
-  if (configuration_id)
-    return html`<dt>Only of</dt>
-      <dd><a href="/configurations/${configuration_id}">${name ?? "a configuration"}</a></dd>`;
-  return zone_id
-    ? html`<dt>Only of</dt>
-        <dd><a href="/zones/${zone_id}">${name ?? "a zone"}</a></dd>`
-    : null;
-};
-
 function deliveriesView({ deliveries, hasMore, now }: NotificationViewModel, path: string): Html {
   if (deliveries.length === 0) return html`<p class="soft">None yet. A test sends one now.</p>`;
   return html`${table(
@@ -185,21 +175,3 @@ const editForm = (rule: Notification, path: string, form: Form, places: readonly
     ${eventsField(form)} ${otherFields(form, places)}
     <button class="quiet">Save</button>
   </form>`;
-
-const rotateForm = (path: string, form: Form): Html =>
-  html`<form method="post" action="${path}/rotate" class="form row">
-    ${trouble(form, ["overlap_seconds"])}
-    ${choice(form, { name: "overlap_seconds", label: "The old one signs for" }, [
-      ["0", "no time: it stops now"],
-      ["3600", "an hour"],
-      ["86400", "a day"],
-      ["604800", "a week"],
-    ])}
-    <button class="quiet">Make a new secret</button>
-  </form>`;
-
-const switchForm = ({ enabled }: Notification, path: string, form: Form): Html =>
-  html`${trouble(form)}
-    <form method="post" action="${path}/${enabled ? "disable" : "enable"}">
-      <button class="quiet">${enabled ? "Disable the rule" : "Enable the rule"}</button>
-    </form>`;

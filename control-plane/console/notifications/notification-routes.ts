@@ -1,7 +1,6 @@
 import type { Notification } from "../../../protocol/notifications.ts";
 import { time } from "../../domain/moments.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { listConfigurationNames } from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
 import { listDeliveries, redeliver, testRule } from "../../services/notifications/deliveries.ts";
 import {
@@ -12,19 +11,16 @@ import {
   rotateSecret,
   updateRule,
 } from "../../services/notifications/rules.ts";
-import { listZoneNames } from "../../services/zones/zones.ts";
 import { newForm, type FormsOf } from "../page/form.ts";
 import { idIn, readList } from "../page/list.ts";
+import { listPlaces } from "../places.ts";
 import type { SignedIn } from "../signed-in.ts";
-import type { Place } from "./notification-fields.ts";
 import { changeFrom, createdFrom, editedFields, withoutAddress } from "./notification-input.ts";
 import { notificationPage, type NotificationViewModel } from "./notification-page.ts";
 import { newNotificationPage, notificationsPage } from "./notifications-page.ts";
 
 const shown = 100;
 const deliveriesShown = 20;
-/** Zones, and configurations, that a form offers. */
-const placesShown = 500;
 /** How often an open page is redrawn, in seconds. */
 const refresh = 10;
 
@@ -36,17 +32,6 @@ export function notificationPages(pages: SignedIn, context: Context): void {
   const find = (caller: UserCaller, params: unknown) =>
     getRule(context, caller, idIn(params, "notification rule"));
 
-  const placesOf = async (caller: UserCaller): Promise<Place[]> => {
-    const [zones, configurations] = await Promise.all([
-      listZoneNames(context, caller, placesShown),
-      listConfigurationNames(context, caller, placesShown),
-    ]);
-    return [
-      ...zones.map(({ id, name }): Place => [`zone:${id}`, `Zone ${name}`]),
-      ...configurations.map(({ id, name }): Place => [`configuration:${id}`, name]),
-    ];
-  };
-
   const drawn = async (
     rule: Notification,
     caller: UserCaller,
@@ -56,13 +41,23 @@ export function notificationPages(pages: SignedIn, context: Context): void {
     const filter = { before: undefined, limit: deliveriesShown + 1 };
     const [found, places] = await Promise.all([
       listDeliveries(context, caller, rule.id, filter),
-      placesOf(caller),
+      listPlaces(context, caller),
     ]);
     const deliveries = found.slice(0, deliveriesShown);
     const hasMore = found.length > deliveriesShown;
     const model = { rule, deliveries, hasMore, places, done, now: now() };
     return { ...frame, title: rule.name, body: notificationPage(model, forms) };
   };
+
+  const switched = (enabled: boolean) =>
+    ({
+      path: enabled ? "/enable" : "/disable",
+      input: () => ({ enabled }),
+      submit: async ({ caller, thing: { id } }: { caller: UserCaller; thing: Notification }) => {
+        await updateRule(context, caller, id, { enabled });
+        return `/notifications/${id}`;
+      },
+    }) as const;
 
   pages.page("/notifications", "listNotifications", {
     draw: async (_, { caller, request }) => {
@@ -78,12 +73,12 @@ export function notificationPages(pages: SignedIn, context: Context): void {
       draw: async (_, { caller, forms }) => ({
         ...frame,
         title: "New notification rule",
-        body: newNotificationPage(forms("create", first), await placesOf(caller)),
+        body: newNotificationPage(forms("create", first), await listPlaces(context, caller)),
       }),
     })
     .form("create", "createNotification", {
       input: createdFrom,
-      again: withoutAddress,
+      again: (form) => withoutAddress(form),
       submit: async ({ caller, input }) => {
         const { secret, ...made } = await createRule(context, caller, input());
         return secret === undefined
@@ -115,28 +110,14 @@ export function notificationPages(pages: SignedIn, context: Context): void {
     .form("edit", "updateNotification", {
       seen: editedFields,
       input: (form, { to }) => changeFrom(form, to.kind),
-      again: (form, { to }) => (to.kind === "webhook" ? form.fields : { ...form.fields, url: "" }),
+      again: (form, { to }) => withoutAddress(form, to.kind),
       submit: async ({ caller, thing: { id }, input }) => {
         await updateRule(context, caller, id, input());
         return `/notifications/${id}`;
       },
     })
-    .form("enable", "updateNotification", {
-      path: "/enable",
-      input: () => ({ enabled: true }),
-      submit: async ({ caller, thing: { id }, input }) => {
-        await updateRule(context, caller, id, input());
-        return `/notifications/${id}`;
-      },
-    })
-    .form("disable", "updateNotification", {
-      path: "/disable",
-      input: () => ({ enabled: false }),
-      submit: async ({ caller, thing: { id }, input }) => {
-        await updateRule(context, caller, id, input());
-        return `/notifications/${id}`;
-      },
-    })
+    .form("enable", "updateNotification", switched(true))
+    .form("disable", "updateNotification", switched(false))
     .form("rotate", "rotateNotificationSecret", {
       path: "/rotate",
       input: (form) => ({ overlap_seconds: Number(form.word("overlap_seconds") || Number.NaN) }),

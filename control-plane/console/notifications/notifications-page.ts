@@ -7,6 +7,7 @@ import { html, type Html } from "../page/html.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { table } from "../page/table.ts";
 import { ago, badge, count } from "../page/words.ts";
+import type { Place } from "../places.ts";
 import { kindWords } from "./kind-words.ts";
 import {
   destinationFields,
@@ -15,7 +16,6 @@ import {
   nameField,
   otherFields,
   paths,
-  type Place,
 } from "./notification-fields.ts";
 
 export const notificationsPage = (
@@ -46,7 +46,7 @@ export const notificationsPage = (
               rules.map((one) => [
                 html`<a href="/notifications/${one.id}">${one.name}</a>`,
                 standing(one),
-                placeOf(one),
+                destinationOf(one),
                 one.events.length > 3 ? count(one.events.length, "event") : one.events.join(", "),
                 one.last_delivery ? lastDelivery(one.last_delivery, now) : "None yet",
               ]),
@@ -55,7 +55,7 @@ export const notificationsPage = (
     </div>
     ${olderLink("/notifications", next, "rules")}`;
 
-export const placeOf = ({ to }: Notification): string =>
+export const destinationOf = ({ to }: Notification): string =>
   `${kindWords[to.kind].name}, ${to.host ?? count(to.addresses?.length ?? 0, "address").replace("addresss", "addresses")}`;
 
 export const standing = ({ enabled, error, last_delivery: last }: Notification): Html =>

@@ -4,14 +4,8 @@ import { choice, columns, line, radios, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { count, until } from "../page/words.ts";
-import {
-  clockThere,
-  kindWords,
-  placeOptions,
-  scheduleKinds,
-  whenText,
-  type Place,
-} from "./schedule-words.ts";
+import { placeOptions, type Place } from "../places.ts";
+import { clockThere, kindWords, scheduleKinds, whenText } from "./schedule-words.ts";
 
 /** Where the fields are in the API: what is wrong with others is said above the form. */
 const paths = [

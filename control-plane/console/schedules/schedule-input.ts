@@ -4,13 +4,13 @@ import { clockAt, momentAt } from "../../domain/cron.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { time } from "../../domain/moments.ts";
 import type { Form } from "../page/form.ts";
-import { placeOf } from "./schedule-words.ts";
+import { placedBy, placeOf } from "../places.ts";
 
 /** `now`: the schedule that the form changes. */
 export function scheduleFrom(form: Form, now?: Schedule): unknown {
-  const [scope, id = ""] = form.word("place").split(":");
+  const place = form.word("place");
   // When it comes can be seen before.
-  if (id === "" && !form.isOn("preview"))
+  if (place === "" && !form.isOn("preview"))
     throw invalid("body.configuration_id", "choose a zone or a configuration");
   const timezone = form.word("timezone");
   const minutes = form.word("window_minutes");
@@ -26,8 +26,7 @@ export function scheduleFrom(form: Form, now?: Schedule): unknown {
   return {
     name: form.word("name"),
     kind: form.text("kind"),
-    zone_id: scope === "zone" ? id : null,
-    configuration_id: scope === "configuration" ? id : null,
+    ...placedBy(place),
     cron: form.word("cron"),
     timezone,
     // The schema refuses what is not a number.

@@ -4,20 +4,12 @@ import { ask, sentence, trouble } from "../page/fields.ts";
 import { figure, figures } from "../page/figures.ts";
 import { markOf, type Form, type FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { deleteSection, row } from "../page/rare.ts";
+import { deleteSection, row, switchSection } from "../page/rare.ts";
 import { count } from "../page/words.ts";
+import { placeView, type Place } from "../places.ts";
 import { scheduleButtons, scheduleFields, timesView } from "./schedule-fields.ts";
 import { fieldsOf } from "./schedule-input.ts";
-import {
-  clockThere,
-  kindWords,
-  lastView,
-  nextView,
-  standing,
-  targetView,
-  whenText,
-  type Place,
-} from "./schedule-words.ts";
+import { clockThere, kindWords, lastView, nextView, standing, whenText } from "./schedule-words.ts";
 
 export interface ScheduleViewModel {
   readonly schedule: Schedule;
@@ -41,7 +33,7 @@ export const schedulePage = (model: ScheduleViewModel, forms: FormsOf): Html => 
           <h1>${schedule.name}</h1>
           ${standing(schedule)}
         </header>
-        <p class="soft">${kindWords[schedule.kind].name} of ${targetView(schedule, places)}</p>
+        <p class="soft">${kindWords[schedule.kind].name} of ${placeView(schedule, places)}</p>
       </div>
       <div class="actions">${runForm(schedule, path)}</div>
     </div>
@@ -61,13 +53,10 @@ export const schedulePage = (model: ScheduleViewModel, forms: FormsOf): Html => 
         "What waits for its minute in the window is dropped.",
         editForm(schedule, path, forms("edit", fieldsOf(schedule)), places, preview),
       )}
-      ${row(
-        { id: "switch", title: schedule.enabled ? "Disable" : "Enable" },
-        schedule.enabled
-          ? "It queues nothing until it is enabled again. Jobs that are queued stay."
-          : "It continues with its next time. What has been missed is not made up for.",
-        switchForm(schedule, path, forms(schedule.enabled ? "disable" : "enable")),
-      )}
+      ${switchSection(path, "schedule", schedule.enabled, forms, {
+        disable: "It queues nothing until it is enabled again. Jobs that are queued stay.",
+        enable: "It continues with its next time. What has been missed is not made up for.",
+      })}
       ${deleteSection(path, "schedule", forms("remove"), {
         text: "Its jobs stay.",
         obstacle: null,
@@ -128,9 +117,3 @@ const editForm = (
     <input type="hidden" name="seen" value="${markOf(fieldsOf(schedule))}" />
     ${scheduleFields(form, places, path)} ${preview} ${scheduleButtons("Save")}
   </form>`;
-
-const switchForm = ({ enabled }: Schedule, path: string, form: Form): Html =>
-  html`${trouble(form)}
-    <form method="post" action="${path}/${enabled ? "disable" : "enable"}">
-      <button class="quiet">${enabled ? "Disable the schedule" : "Enable the schedule"}</button>
-    </form>`;

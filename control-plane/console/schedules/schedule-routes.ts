@@ -2,7 +2,6 @@ import { validate } from "uuid";
 import type { CreateSchedule, Schedule } from "../../../protocol/schedules.ts";
 import { time } from "../../domain/moments.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { listConfigurationNames } from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
 import { runSchedule } from "../../services/schedules/rounds.ts";
 import {
@@ -14,21 +13,19 @@ import {
   updateSchedule,
   type ScheduleFilter,
 } from "../../services/schedules/schedules.ts";
-import { listZoneNames } from "../../services/zones/zones.ts";
 import { Form, newForm, type FormsOf } from "../page/form.ts";
 import type { Html } from "../page/html.ts";
 import { idIn, readList } from "../page/list.ts";
+import { listPlaces } from "../places.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { previewView } from "./schedule-fields.ts";
 import { fieldsOf, scheduleFrom } from "./schedule-input.ts";
 import { schedulePage, type ScheduleViewModel } from "./schedule-page.ts";
 import { withSeenJobs } from "./seen-jobs.ts";
-import { kindWords, type Place } from "./schedule-words.ts";
+import { kindWords } from "./schedule-words.ts";
 import { newSchedulePage, schedulesPage } from "./schedules-page.ts";
 
 const shown = 100;
-/** Zones, and configurations, that a form offers. */
-const placesShown = 500;
 /** How often an open page is redrawn, in seconds. */
 const refresh = 10;
 
@@ -58,17 +55,6 @@ export function schedulePages(pages: SignedIn, context: Context): void {
   const find = (caller: UserCaller, params: unknown) =>
     getSchedule(context, caller, idIn(params, "schedule"));
 
-  const placesOf = async (caller: UserCaller): Promise<Place[]> => {
-    const [zones, configurations] = await Promise.all([
-      listZoneNames(context, caller, placesShown),
-      listConfigurationNames(context, caller, placesShown),
-    ]);
-    return [
-      ...zones.map(({ id, name }): Place => [`zone:${id}`, name]),
-      ...configurations.map(({ id, name }): Place => [`configuration:${id}`, name]),
-    ];
-  };
-
   const previewOf = (it: CreateSchedule): Html => {
     const { cron, timezone, window_minutes = 0 } = it;
     return previewView({ cron, timezone, window_minutes }, nextTimes(context, it), now());
@@ -83,7 +69,7 @@ export function schedulePages(pages: SignedIn, context: Context): void {
             withSeenJobs(context, caller, list),
           ),
         ),
-        placesOf(caller),
+        listPlaces(context, caller),
       ]);
       const body = schedulesPage({ schedules, places, place, now: now() });
       return { ...frame, refresh, title: "Schedules", body };
@@ -93,7 +79,7 @@ export function schedulePages(pages: SignedIn, context: Context): void {
   const drawNew = async (caller: UserCaller, form: Form, preview: Html | null = null) => ({
     ...frame,
     title: "New schedule",
-    body: newSchedulePage(form, await placesOf(caller), preview),
+    body: newSchedulePage(form, await listPlaces(context, caller), preview),
   });
 
   pages
@@ -126,7 +112,7 @@ export function schedulePages(pages: SignedIn, context: Context): void {
     const [shownOne = schedule] = await withSeenJobs(context, caller, [schedule]);
     const model = {
       schedule: shownOne,
-      places: await placesOf(caller),
+      places: await listPlaces(context, caller),
       times: schedule.next_at === null ? [] : nextTimes(context, schedule),
       preview,
       ...(ran ? { ran } : {}),

@@ -28,26 +28,6 @@ export const kindWords: Readonly<Record<ScheduleKind, KindWords>> = {
 
 export const scheduleKinds = Object.keys(kindWords) as ScheduleKind[];
 
-/** A zone or a configuration, as `zone:ID`. */
-export type Place = readonly [value: string, name: string];
-
-export const placeOptions = (places: readonly Place[]): Place[] =>
-  places.map(([value, name]) => [value, value.startsWith("zone:") ? `Zone ${name}` : name]);
-
-export const placeOf = ({
-  zone_id,
-  configuration_id,
-}: Pick<Schedule, "zone_id" | "configuration_id">): string =>
-  configuration_id === null ? `zone:${zone_id}` : `configuration:${configuration_id}`;
-
-/** Links to what a schedule runs. */
-export function targetView(it: Schedule, places: readonly Place[]): Html {
-  const name = places.find(([value]) => value === placeOf(it))?.[1];
-  return it.configuration_id === null
-    ? html`zone <a href="/zones/${it.zone_id}">${name ?? it.zone_id}</a>`
-    : html`<a href="/configurations/${it.configuration_id}">${name ?? it.configuration_id}</a>`;
-}
-
 export const standing = ({ enabled, next_at, last }: Schedule): Html =>
   !enabled
     ? badge("CANCELLED", "Disabled")

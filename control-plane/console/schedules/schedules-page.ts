@@ -5,17 +5,9 @@ import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { table } from "../page/table.ts";
+import { placeOptions, placeView, type Place } from "../places.ts";
 import { scheduleButtons, scheduleFields } from "./schedule-fields.ts";
-import {
-  kindWords,
-  lastView,
-  nextView,
-  placeOptions,
-  standing,
-  targetView,
-  whenText,
-  type Place,
-} from "./schedule-words.ts";
+import { kindWords, lastView, nextView, standing, whenText } from "./schedule-words.ts";
 
 interface SchedulesViewModel {
   readonly schedules: ListPage<Schedule>;
@@ -62,7 +54,7 @@ export const schedulesPage = ({ schedules, places, place, now }: SchedulesViewMo
     <div id="schedules" data-live>
       ${
         schedules.items.length > 0
-          ? scheduleTable(schedules.items, places, now)
+          ? scheduleTable("Schedules", schedules.items, now, places)
           : place === ""
             ? empty({
                 icon: "calendar-clock",
@@ -75,19 +67,21 @@ export const schedulesPage = ({ schedules, places, place, now }: SchedulesViewMo
     ${olderLink(`/schedules${query}`, schedules.next, "schedules")}`;
 };
 
+/** `places`: where it says of what they are. */
 const scheduleTable = (
+  title: string,
   schedules: readonly Schedule[],
-  places: readonly Place[],
   now: string,
+  places?: readonly Place[],
 ): Html =>
   table(
-    "Schedules",
-    ["Name", "Status", "Does", "Of", "When", "Next", "Last"],
+    title,
+    ["Name", "Status", "Does", ...(places ? ["Of"] : []), "When", "Next", "Last"],
     schedules.map((one) => [
       html`<a href="/schedules/${one.id}">${one.name}</a>`,
       standing(one),
       kindWords[one.kind].name,
-      targetView(one, places),
+      ...(places ? [placeView(one, places)] : []),
       whenText(one),
       nextView(one, now),
       html`${lastView(one, now)}${
@@ -106,22 +100,7 @@ export const schedulesSection = (
 ): Html =>
   html`<section aria-labelledby="schedules-title">
     <h2 id="schedules-title">Schedules</h2>
-    ${
-      schedules.length === 0
-        ? null
-        : table(
-            "When its jobs are queued",
-            ["Name", "Status", "Does", "When", "Next", "Last"],
-            schedules.map((one) => [
-              html`<a href="/schedules/${one.id}">${one.name}</a>`,
-              standing(one),
-              kindWords[one.kind].name,
-              whenText(one),
-              nextView(one, now),
-              lastView(one, now),
-            ]),
-          )
-    }
+    ${schedules.length === 0 ? null : scheduleTable("When its jobs are queued", schedules, now)}
     <p>
       ${schedules.length === 0 ? html`<span class="soft">None.</span>` : null}
       <a href="/schedules/new?place=${place}">New schedule</a>

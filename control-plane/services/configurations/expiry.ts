@@ -5,7 +5,12 @@ import { invalid } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
-import { deleteSchedule, insertSchedule, saveExpiry } from "../../store/schedules/schedules.ts";
+import {
+  deleteSchedule,
+  insertSchedule,
+  newSchedule,
+  saveExpiry,
+} from "../../store/schedules/schedules.ts";
 import type { UserCaller } from "../callers.ts";
 
 /** Who is told before. */
@@ -32,26 +37,18 @@ export async function applyExpiry(
   await saveExpiry(tx, id, at);
   if (at === null) return { expires_at: "ended" };
   await insertSchedule(tx, {
+    ...newSchedule,
     id,
     owner_id,
     name: expiryName,
     kind: "destroy",
     spec_id: id,
-    zone_id: null,
     cron: null,
     timezone: "UTC",
-    window_minutes: 0,
-    starts_at: null,
-    ends_at: null,
-    enabled: 1,
     author_id: user.user_id,
     moment: at,
     look_at: at - warningMilliseconds,
     warn_at: at - warningMilliseconds,
-    spread_to: null,
-    last_at: null,
-    last_job_id: null,
-    last_skipped: null,
     created_at: now,
     updated_at: now,
   });

@@ -130,6 +130,23 @@ export const findFailedEnds = statement<{ owner: string; limit: number }, EndRow
     ends(db, owner, limit).where("moment", "is", null).where("last_skipped", "is not", null),
 );
 
+/** What a new one has. */
+export const newSchedule = {
+  spec_id: null,
+  zone_id: null,
+  window_minutes: 0,
+  starts_at: null,
+  ends_at: null,
+  enabled: 1,
+  moment: null,
+  look_at: null,
+  warn_at: null,
+  spread_to: null,
+  last_at: null,
+  last_job_id: null,
+  last_skipped: null,
+} as const;
+
 export async function insertSchedule({ sql }: Queries, row: ScheduleRow): Promise<void> {
   await sql.insertInto("schedules").values(row).execute();
 }

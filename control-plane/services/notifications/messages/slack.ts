@@ -6,18 +6,16 @@ import type { KnownBlock, PlainTextElement } from "@slack/types";
 import type { NotificationEvent } from "../../../../protocol/notification-events.ts";
 import { factsOf, linkOf } from "./parts.ts";
 
-export interface SlackMessage {
-  /** Shown where blocks are not, such as on a locked telephone. */
-  readonly text: string;
-  readonly blocks: KnownBlock[];
-}
-
 /** Slack's limits of a text in a section and in its fields, in characters, and of its fields. */
 const sectionLimit = 3000;
 const fieldLimit = 2000;
 const fieldsLimit = 10;
 
-export function slackMessage(event: NotificationEvent): SlackMessage {
+export function slackMessage(event: NotificationEvent): {
+  /** Shown where blocks are not, such as on a locked telephone. */
+  readonly text: string;
+  readonly blocks: KnownBlock[];
+} {
   const link = linkOf(event);
   const fields = factsOf(event).map(({ name, value }) => plain(`${name}: ${value}`, fieldLimit));
   return {
@@ -25,21 +23,15 @@ export function slackMessage(event: NotificationEvent): SlackMessage {
     blocks: [
       { type: "section", text: plain(event.text, sectionLimit) },
       { type: "section", fields: fields.slice(0, fieldsLimit) },
-      ...(link
-        ? [
-            {
-              type: "section" as const,
-              text: {
-                type: "mrkdwn" as const,
-                text: `<${linkAddress(link.url)}|${link.title}>`,
-                verbatim: true,
-              },
-            },
-          ]
-        : []),
+      ...(link ? [linkBlock(link)] : []),
     ],
   };
 }
+
+const linkBlock = ({ url, title }: { url: string; title: string }): KnownBlock => ({
+  type: "section",
+  text: { type: "mrkdwn", text: `<${linkAddress(url)}|${title}>`, verbatim: true },
+});
 
 const plain = (text: string, limit: number): PlainTextElement => ({
   type: "plain_text",
