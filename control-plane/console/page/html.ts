@@ -1,4 +1,5 @@
 /** HTML by a template tag: everything put in is escaped, except other HTML. */
+import { escapeHtml } from "../../domain/escape-html.ts";
 
 /** Markup that is safe to send. Only `html` makes it. */
 export class Html {
@@ -17,16 +18,5 @@ export const html = (strings: TemplateStringsArray, ...values: readonly Part[]):
 function render(value: Part): string {
   if (value instanceof Html) return value.text;
   if (value === null || value === undefined) return "";
-  return typeof value === "object" ? value.map(render).join("") : escape(String(value));
+  return typeof value === "object" ? value.map(render).join("") : escapeHtml(String(value));
 }
-
-const entities: Record<string, string> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-const escape = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => entities[character]!);

@@ -16,7 +16,7 @@ import {
 import { Form, newForm, type FormsOf } from "../page/form.ts";
 import type { Html } from "../page/html.ts";
 import { idIn, readList } from "../page/list.ts";
-import { listPlaces } from "../places.ts";
+import { listPlaces, placedBy } from "../places.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { previewView } from "./schedule-fields.ts";
 import { fieldsOf, scheduleFrom } from "./schedule-input.ts";
@@ -39,9 +39,8 @@ function placeIn(query: unknown): string {
 }
 
 function filterBy(place: string): ScheduleFilter {
-  const [scope, id] = place.split(":");
-  if (place === "") return {};
-  return scope === "zone" ? { zone_id: id } : { configuration_id: id };
+  const { zone_id, configuration_id } = placedBy(place);
+  return { zone_id: zone_id ?? undefined, configuration_id: configuration_id ?? undefined };
 }
 
 /** What a new one would be called, unless there is one of this name. */

@@ -12,7 +12,6 @@ import { checkRoom, invalid, notFound, RefusalError } from "../../domain/refusal
 import { UnreadableError } from "../../domain/secret-box.ts";
 import { mayDo } from "../../domain/roles.ts";
 import { DestinationError } from "../../outbound/destinations.ts";
-import { findSpec } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import {
   findLastDelivery,
@@ -28,7 +27,6 @@ import {
   updateRule as updateRow,
   type RuleRow,
 } from "../../store/notifications/rules.ts";
-import { findZone } from "../../store/zones/zones.ts";
 import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
@@ -39,6 +37,7 @@ import {
   type SealedSecrets,
 } from "../connections/secrets.ts";
 import type { Context } from "../context.ts";
+import { checkPlace } from "../zones/places.ts";
 import { viewDelivery } from "./views.ts";
 
 /** How many rules a space may have: each event is compared with all of them. */
@@ -82,7 +81,7 @@ export async function createRule(
   };
   await store.write(async (tx) => {
     await checkName(tx, owner_id, row.name);
-    await checkPlace(tx, owner_id, row);
+    await checkPlace(tx, row);
     await checkAddresses(tx, owner_id, to.addresses);
     const others = await listRows(tx, owner_id, undefined, rulesLimit);
     const has = `this space has ${rulesLimit} notification rules`;
@@ -146,7 +145,7 @@ export async function updateRule(
       }),
       updated_at: at,
     };
-    await checkPlace(tx, owner, row);
+    await checkPlace(tx, row);
     await checkAddresses(tx, owner, to?.addresses);
     await updateRow(tx, before.id, row);
     if (enabled === false) await tx.run(giveUpRule, { rule: before.id, error: disabledText });
@@ -224,18 +223,6 @@ function destination(
     throw error;
   }
   return { host: parsed.host, addresses: null, url: parsed.href };
-}
-
-/** What a rule names must be of its space. */
-async function checkPlace(
-  tx: Queries,
-  owner: string,
-  { zone_id, spec_id }: Pick<RuleRow, "zone_id" | "spec_id">,
-): Promise<void> {
-  if (zone_id !== null && !(await tx.first(findZone, { id: zone_id, owner })))
-    throw notFound("zone");
-  if (spec_id !== null && !(await tx.first(findSpec, { id: spec_id, owner })))
-    throw notFound("configuration");
 }
 
 async function checkAddresses(

@@ -211,29 +211,21 @@ async function announce(tx: Queries, schedule: ScheduleRow, now: number): Promis
 export async function runSchedule(context: Context, user: UserCaller, id: string) {
   const { store, now, wakeups } = context;
   const at = now();
-  let after = "";
-  let skipped = 0;
+  const start = { moment: at, due_at: at, author_id: user.user_id, queue_class: 0, at } as const;
   // Of a zone with thousands of configurations; all of them, also while the server drains.
   const turns = new Turns(undefined);
-  for (let isFirst = true, more = true; more; isFirst = false) {
-    if (!isFirst) await turns.next();
-    skipped = 0;
-    more = await store.write(async (tx) => {
+  for (let after: string | undefined = ""; after !== undefined;) {
+    if (after !== "") await turns.next();
+    const from: string = after;
+    let skipped = 0;
+    after = await store.write(async (tx) => {
       skipped = 0;
       const schedule = await findRow(tx, user, id);
       const { name } = schedule;
-      if (isFirst) await recordOwn(tx, user, { action: "schedule.run", id, name }, at);
-      const specs = await specsOf(tx, schedule, after);
-      const start = {
-        moment: at,
-        due_at: at,
-        author_id: user.user_id,
-        queue_class: 0,
-        at,
-      } as const;
+      if (from === "") await recordOwn(tx, user, { action: "schedule.run", id, name }, at);
+      const specs = await specsOf(tx, schedule, from);
       for (const spec of specs) if (await startRun(tx, schedule, spec, start)) skipped += 1;
-      after = specs.at(-1) ?? "";
-      return schedule.zone_id !== null && specs.length === runsAtOnce;
+      return schedule.zone_id !== null && specs.length === runsAtOnce ? specs.at(-1) : undefined;
     });
     for (; skipped > 0; skipped -= 1) wakeups.notify("schedule_run", "still_open");
   }

@@ -4,7 +4,7 @@ import { momentOf, time, timeOrNull } from "../../domain/moments.ts";
 import { checkRoom, invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import { nextMoment } from "../../domain/schedule-times.ts";
-import { findSpec, findSpecBriefly } from "../../store/configurations/configurations.ts";
+import { findSpecBriefly } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { dropDueRuns } from "../../store/schedules/rounds.ts";
 import {
@@ -17,12 +17,12 @@ import {
   updateSchedule as updateRow,
   type ScheduleRow,
 } from "../../store/schedules/schedules.ts";
-import { findZone } from "../../store/zones/zones.ts";
 import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { checkedIn } from "../teams/spaces.ts";
+import { checkPlace } from "../zones/places.ts";
 
 /** How many schedules a space may have. */
 export const schedulesLimit = 500;
@@ -57,7 +57,7 @@ export async function createSchedule(
       : { kind: "configurations", id: row.spec_id };
   checkKind(await checkedIn(store, user, target, "configure"), row);
   await store.write(async (tx) => {
-    await checkTarget(tx, row);
+    await checkPlace(tx, row);
     await checkName(tx, row);
     // As the system: also those that the caller does not see.
     const others = await asSystem(() => listRows(tx, owner_id, {}, undefined, schedulesLimit));
@@ -157,7 +157,7 @@ export async function updateSchedule(
       : { ...before, name: asked.name, updated_at: at };
     if (isOther) {
       if (after.enabled === 1) for (const one of [before, after]) checkKind(user, one);
-      await checkTarget(tx, after);
+      await checkPlace(tx, after);
       // The guard has judged by the target before.
       const named = { configuration_id: "configurations", zone_id: "zones" } as const;
       const other = (["configuration_id", "zone_id"] as const).find((name) => input[name]);
@@ -237,16 +237,6 @@ function changed(row: ScheduleRow, input: UpdateSchedule, now: number): Schedule
 /** What deploys or destroys needs the right to do that. */
 function checkKind(user: UserCaller, { kind }: ScheduleRow): void {
   if (kind === "deploy" || kind === "destroy") checkPermission(user, "deploy");
-}
-
-async function checkTarget(
-  tx: Queries,
-  { owner_id: owner, spec_id, zone_id }: ScheduleRow,
-): Promise<void> {
-  if (spec_id !== null && !(await tx.first(findSpec, { id: spec_id, owner })))
-    throw notFound("configuration");
-  if (zone_id !== null && !(await tx.first(findZone, { id: zone_id, owner })))
-    throw notFound("zone");
 }
 
 async function checkName(tx: Queries, { name, owner_id: owner }: ScheduleRow): Promise<void> {

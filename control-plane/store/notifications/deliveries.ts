@@ -38,18 +38,12 @@ export const setSequence = statement<{ id: number; sequence: number }>((db, { id
   db.updateTable("events").set({ sequence }).where("id", "=", id),
 );
 
-/** SQLite binds 32,766 values in one statement. */
-const rowsAtOnce = 500;
-
+/** At most 2,000: SQLite binds 32,766 values in one statement. */
 export async function insertDeliveries(
   { sql: db }: Queries,
   rows: readonly DeliveryRow[],
 ): Promise<void> {
-  for (let from = 0; from < rows.length; from += rowsAtOnce)
-    await db
-      .insertInto("deliveries")
-      .values(rows.slice(from, from + rowsAtOnce))
-      .execute();
+  if (rows.length > 0) await db.insertInto("deliveries").values(rows).execute();
 }
 
 const open = sql`status = 'retrying'`;

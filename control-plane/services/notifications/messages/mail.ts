@@ -1,5 +1,6 @@
 /** The mail of an event, as plain text and as HTML. */
 import type { NotificationEvent } from "../../../../protocol/notification-events.ts";
+import { escapeHtml } from "../../../domain/escape-html.ts";
 import type { Mail } from "../../../outbound/mail.ts";
 import { shownWord } from "../event-text.ts";
 import { factsOf, linkOf } from "./parts.ts";
@@ -34,13 +35,13 @@ export function mailOf(event: NotificationEvent, rule: MailedRule): Mail {
   ].join("\n");
   const rows = facts.map(
     (fact) =>
-      `<tr><th align="left" style="padding:2px 12px 2px 0;font-weight:normal;color:#666">${escaped(fact.name)}</th><td>${escaped(fact.value)}</td></tr>`,
+      `<tr><th align="left" style="padding:2px 12px 2px 0;font-weight:normal;color:#666">${escapeHtml(fact.name)}</th><td>${escapeHtml(fact.value)}</td></tr>`,
   );
   const html = `<!doctype html><html lang="en"><body style="font-family:sans-serif">
-<p><strong>${escaped(event.text)}</strong></p>
+<p><strong>${escapeHtml(event.text)}</strong></p>
 <table role="presentation">${rows.join("")}</table>
-${link ? `<p><a href="${escaped(link.url)}">${link.title}</a></p>` : ""}
-<p style="color:#666">${escaped(why)} <a href="${escaped(page)}">${escaped(page)}</a></p>
+${link ? `<p><a href="${escapeHtml(link.url)}">${link.title}</a></p>` : ""}
+<p style="color:#666">${escapeHtml(why)} <a href="${escapeHtml(page)}">${escapeHtml(page)}</a></p>
 </body></html>\n`;
   return {
     to: rule.addresses,
@@ -67,21 +68,10 @@ export function failureMail(rule: MailedRule, error: string, once: string): Mail
     subject: shownWord(said, subjectLimit),
     text: `${said}\n\nWhat was not delivered, and why: ${page}\n`,
     html: `<!doctype html><html lang="en"><body style="font-family:sans-serif">
-<p><strong>${escaped(said)}</strong></p>
-<p><a href="${escaped(page)}">What was not delivered, and why</a></p>
+<p><strong>${escapeHtml(said)}</strong></p>
+<p><a href="${escapeHtml(page)}">What was not delivered, and why</a></p>
 </body></html>\n`,
     messageId: `<${once}.${rule.id}@${hostname}>`,
     headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
   };
 }
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => entities[character]!);
