@@ -442,7 +442,7 @@ it("a configuration that gets into another zone while a request arrives is judge
   await expect.poll(() => socket.bytesWritten).toBeGreaterThan(100);
   const params = { name: made.id };
   await space.client.call("updateConfiguration", { params, body: { zone_id: to } });
-  socket.end(body.slice(5));
+  socket.write(body.slice(5));
   expect(await text(socket)).toMatch(/^HTTP\/1.1 40[34] /);
   const { labels } = await space.client.call("getConfiguration", { params });
   expect(labels).toEqual([]);
