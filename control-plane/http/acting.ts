@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import { checkPermission } from "../domain/roles.ts";
-import type { UserCaller } from "../services/callers.ts";
+import { spaceOf, type UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
 import { actingInTeam, actingOn } from "../services/teams/spaces.ts";
 
@@ -33,9 +33,7 @@ export async function actingWithNote(
   caller: UserCaller,
 ): Promise<UserCaller> {
   const acting = await actingFor(context, request, caller);
-  const { spaces, space_id } = acting;
-  if (spaces.length > 1)
-    reply.header(teamHeader, spaces.find((space) => space.space_id === space_id)?.slug ?? "");
+  if (acting.spaces.length > 1) reply.header(teamHeader, spaceOf(acting)?.slug ?? "");
   return acting;
 }
 

@@ -40,6 +40,12 @@ export interface UserCaller extends SignedIn {
   readonly origin: Origin;
 }
 
+/** One of the caller's spaces; without `id` that in which it acts. */
+export const spaceOf = (
+  { spaces, space_id }: Pick<UserCaller, "spaces" | "space_id">,
+  id = space_id,
+): Space | undefined => spaces.find((one) => one.space_id === id);
+
 /** What jobs and the audit log call the caller. */
 export const nameOf = ({ email, token_name }: Pick<UserCaller, "email" | "token_name">): string =>
   token_name === undefined ? email : `${token_name} (token of ${email})`;

@@ -1,18 +1,23 @@
 /** Applies space and role of the reader in one place, so that no page can forget it. */
-import { roleFor } from "../../domain/roles.ts";
+import { mayDo, roleFor } from "../../domain/roles.ts";
 import type { Permission } from "../../../protocol/roles.ts";
-import type { UserCaller } from "../../services/callers.ts";
+import { spaceOf, type UserCaller } from "../../services/callers.ts";
 import type { PagePermissions } from "../page-permissions.ts";
 
 /** The slug of the team in which a caller acts; null: their personal space. */
-export const teamOf = ({ spaces, space_id }: UserCaller): string | null =>
-  spaces.find((space) => space.space_id === space_id)?.slug ?? null;
+export const teamOf = (caller: UserCaller): string | null => spaceOf(caller)?.slug ?? null;
 
 /** The caller with the role in the whole space, for what belongs to no zone. */
 export const inWholeSpace = (caller: UserCaller): UserCaller => ({
   ...caller,
-  role: caller.spaces.find((space) => space.space_id === caller.space_id)?.role ?? "none",
+  role: spaceOf(caller)?.role ?? "none",
 });
+
+/** Whether the reader may open a page by its role in the space, or sees there what is in its zones. */
+export function mayOpen(caller: UserCaller, permissions: PagePermissions, path: string): boolean {
+  const needed = permissions.of("GET", path);
+  return needed === undefined || mayDo(inWholeSpace(caller), needed.permission);
+}
 
 /** Pages whose address names no thing: `?team=` says whose things they show. */
 const withoutId =

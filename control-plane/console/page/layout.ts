@@ -1,11 +1,11 @@
 import { asset, script } from "../assets.ts";
 import type { FastifyReply } from "fastify";
 import { answerUnread } from "../../http/unread-body.ts";
-import { seesWholeSpace } from "../../services/teams/spaces.ts";
+import type { PagePermissions } from "../page-permissions.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { html, type Html } from "./html.ts";
 import { icon } from "./icons.ts";
-import { fitToSpace, teamOf } from "./in-space.ts";
+import { fitToSpace, mayOpen, teamOf } from "./in-space.ts";
 import { waitingLimit } from "../../services/approvals/waiting.ts";
 
 export interface Page {
@@ -41,15 +41,14 @@ const entries = [
   ["/settings", "Settings", "settings"],
 ] as const;
 
-/** Those of which someone with roles in zones only sees a part. */
-const ofZones: ReadonlySet<string> = new Set(["/", "/zones", "/jobs", "/schedules", "/settings"]);
-
 /** The policy allows scripts of this server only, no inline ones, no frames, no other source. */
 export function sendPage(reply: FastifyReply, page: Page, status = page.status ?? 200): void {
   const caller = reply.request.caller as UserCaller | null;
   const isAnswer = reply.request.method === "POST";
   const reader = page.email === undefined ? null : caller;
-  const text = document(page, { caller: reader, waiting: reply.request.waiting }, isAnswer).text;
+  const { pagePermissions: permissions } = reply.server;
+  const { waiting } = reply.request;
+  const { text } = document(page, { caller: reader, waiting, permissions }, isAnswer);
   reply
     .headers({
       "content-security-policy": `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; form-action ${["'self'", ...reply.server.logoutOrigins, page.formsTo].join(" ").trim()}; base-uri 'none'; frame-ancestors 'none'`,
@@ -59,17 +58,14 @@ export function sendPage(reply: FastifyReply, page: Page, status = page.status ?
       "cache-control": "no-store",
     })
     .type("text/html; charset=utf-8");
-  answerUnread(
-    reply,
-    status,
-    caller ? fitToSpace(text, caller, reply.server.pagePermissions) : text,
-  );
+  answerUnread(reply, status, caller ? fitToSpace(text, caller, permissions) : text);
 }
 
 interface Reader {
   readonly caller: UserCaller | null;
   /** How many deployments wait for the reader's approval, in all their spaces. */
   readonly waiting: number;
+  readonly permissions: PagePermissions;
 }
 
 const document = (
@@ -133,7 +129,7 @@ const menu = (
   email: string,
   at: string | undefined,
   search: string,
-  { caller, waiting }: Reader,
+  { caller, waiting, permissions }: Reader,
 ): Html =>
   html`<a class="bar-button" href="/search" aria-label="Search">${icon("search")}</a>
     <div class="side" id="menu" popover>
@@ -152,7 +148,7 @@ const menu = (
       </form>
       <nav aria-label="Pages">
         ${entries
-          .filter(([path]) => caller === null || seesWholeSpace(caller) || ofZones.has(path))
+          .filter(([path]) => caller === null || mayOpen(caller, permissions, path))
           .map(
             ([path, name, picture]) =>
               html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}

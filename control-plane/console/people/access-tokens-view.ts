@@ -10,13 +10,6 @@ import { table } from "../page/table.ts";
 import { ago, clock } from "../page/words.ts";
 import { roleFields, rolesOf, rolesWords } from "../teams/zone-role-fields.ts";
 
-const roleWords: Readonly<Record<Role, string>> = {
-  viewer: "viewer: reads",
-  planner: "planner: also plans",
-  deployer: "deployer: also deploys and changes configurations",
-  admin: "admin: also manages workers and deletes",
-};
-
 /** The fields of the form for a new token, for a reader who may give it these roles. */
 export const newTokenFields = (givable: readonly Role[]) => ({
   role: givable.includes("planner") ? "planner" : "viewer",
@@ -79,11 +72,7 @@ export const accessTokensSection = (
         required: true,
       })}
       ${columns(
-        ...roleFields(
-          form,
-          givable.map((role) => [role, roleWords[role]] as const),
-          zones,
-        ),
+        ...roleFields(form, zones, givable),
         line(form, {
           name: "days",
           label: "Valid for (days)",

@@ -1,5 +1,4 @@
 /** The part of a team's page about groups of sign-in providers. */
-import type { Role } from "../../../protocol/roles.ts";
 import type { Member, TeamGroup } from "../../../protocol/teams.ts";
 import { ask, choice, columns, line, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
@@ -24,7 +23,6 @@ export const groupsSection = (
   path: string,
   { groups, providers }: GroupsViewModel,
   zones: readonly ZoneName[],
-  roleWords: Readonly<Record<Role, string>>,
   form: Form,
 ): Html | null =>
   groups.length === 0 && providers.length === 0
@@ -49,7 +47,7 @@ export const groupsSection = (
                 ]),
               )
         }
-        ${providers.length === 0 ? trouble(form) : addition(path, providers, zones, roleWords, form)}
+        ${providers.length === 0 ? trouble(form) : addition(path, providers, zones, form)}
       </section>`;
 
 const titleOf = (providers: readonly GroupProvider[], issuer: string): string =>
@@ -70,7 +68,6 @@ const addition = (
   path: string,
   providers: readonly GroupProvider[],
   zones: readonly ZoneName[],
-  roleWords: Readonly<Record<Role, string>>,
   form: Form,
 ): Html =>
   html`<h3>Add a group, or change its role</h3>
@@ -84,7 +81,7 @@ const addition = (
           hint: "To the letter as the provider writes it; with Entra the object id.",
           required: true,
         }),
-        ...roleFields(form, Object.entries(roleWords) as [Role, string][], zones),
+        ...roleFields(form, zones),
         providers.length === 1
           ? html`<input type="hidden" name="issuer" value="${providers[0]!.issuer}" />`
           : choice(

@@ -13,13 +13,6 @@ import { clock } from "../page/words.ts";
 import { groupsSection, isByGroup, sourcesOf, type GroupsViewModel } from "./groups-section.ts";
 import { roleFields, rolesWords } from "./zone-role-fields.ts";
 
-const roleWords: Readonly<Record<Role, string>> = {
-  viewer: "viewer: reads",
-  planner: "planner: also plans",
-  deployer: "deployer: also deploys and approves",
-  admin: "admin: also manages and deletes",
-};
-
 /** `more`: there are more teams than are shown. */
 export const teamsPage = (teams: readonly Team[], more: boolean, form: Form): Html =>
   html`<h1>Teams</h1>
@@ -105,7 +98,7 @@ export const teamPage = (
       )}
       ${
         team.role === "admin" && [...members, ...(groups?.groups ?? [])].some(hasNoRole)
-          ? html`<p class="notice">
+          ? html`<p class="notice flow">
               Members and groups without a role had roles only in zones that were deleted or moved.
               They see nothing of the team: give them a role, or remove them.
             </p>`
@@ -119,7 +112,7 @@ export const teamPage = (
         with one.
       </p>
     </section>
-    ${groups === null ? null : groupsSection(path, groups, zones, roleWords, forms("groups", { role: "deployer" }))}
+    ${groups === null ? null : groupsSection(path, groups, zones, forms("groups", { role: "deployer" }))}
     ${invitations === null ? null : invitationsSection(path, invitations, zones, forms("invite", { role: "deployer" }))}
     ${team.role === "admin" ? settings(path, team, forms("rename", { name: team.name, slug: team.slug }), forms("remove")) : null}`;
 };
@@ -211,7 +204,7 @@ const invitationsSection = (
     <form method="post" action="${path}/invitations" class="form">
       ${trouble(form, ["role", "zone", "zone_role", "email"])}
       ${columns(
-        ...roleFields(form, Object.entries(roleWords) as [Role, string][], zones),
+        ...roleFields(form, zones),
         line(form, {
           name: "email",
           label: "E-mail address",

@@ -9,14 +9,21 @@ import type { Html } from "../page/html.ts";
 /** So many zones are offered; a longer list is no help to choose from. */
 export const zonesOffered = 500;
 
-/** `words`: of each role that may be given in the whole space. */
+const words: Readonly<Record<Role, string>> = {
+  viewer: "viewer: reads",
+  planner: "planner: also plans",
+  deployer: "deployer: also deploys and changes configurations",
+  admin: "admin: also manages and deletes",
+};
+
+/** `givable`: the roles that may be given in the whole space. */
 export const roleFields = (
   form: Form,
-  words: readonly (readonly [Role, string])[],
   zones: readonly ZoneName[],
+  givable: readonly Role[] = roles,
 ): Html[] => [
   choice(form, { name: "role", label: "Role" }, [
-    ...words,
+    ...givable.map((role) => [role, words[role]] as const),
     ...(zones.length > 0 ? [["", "none, except in a zone"] as const] : []),
   ]),
   ...(zones.length > 0 ? zoneFields(form, zones) : []),

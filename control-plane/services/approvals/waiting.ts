@@ -2,7 +2,7 @@ import type { ApprovalNeed } from "../../../protocol/approvals.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { listOwnWaiting, listWaitingFor, type WaitingRow } from "../../store/approvals/waiting.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
-import type { UserCaller } from "../callers.ts";
+import { spaceOf, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { Drafts } from "../large-work.ts";
 import { time } from "../../domain/moments.ts";
@@ -66,7 +66,7 @@ export async function countWaitingFor(
 /** Returns null if the job has stopped waiting since it was listed. */
 async function view(
   context: Context,
-  { spaces }: UserCaller,
+  caller: UserCaller,
   row: WaitingRow,
   known: Drafts,
 ): Promise<WaitingDeployment | null> {
@@ -79,7 +79,7 @@ async function view(
   return {
     id,
     configuration: { id: spec_id, name },
-    team: spaces.find(({ space_id }) => space_id === owner_id)?.slug ?? null,
+    team: spaceOf(caller, owner_id)?.slug ?? null,
     created_by,
     created_at: time(created_at),
     destroy: destroys === 1,

@@ -195,11 +195,11 @@ async function save(
       checkPermission(there, "administer");
     // A job, its tokens and its approvals belong to the zone in which it was created.
     await refuseOpen(tx, before);
+    await refuseMoving(tx, before.zone_id);
   }
   if (identity !== null && (identity !== before.cloud_identity_id || zone_id !== before.zone_id))
     await checkUse(tx, user, { identity }, { zone: zone_id, by: id });
   await checkNames(tx, after);
-  if (after.zone_id !== before.zone_id) await refuseMoving(tx, before.zone_id);
   await saveSpec(tx, after);
   if (after.cloud_identity_id !== null)
     await checkSubjects(tx, { owner, spec: id }, changedName(before, after));

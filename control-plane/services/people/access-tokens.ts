@@ -34,7 +34,7 @@ import {
 import { findSpecBriefly } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
-import type { Origin, UserCaller } from "../callers.ts";
+import { spaceOf, type Origin, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { spaceOfToken } from "./caller-spaces.ts";
 import { checkZones, givenAccess } from "../teams/zone-roles.ts";
@@ -171,24 +171,24 @@ export async function checkAccessToken(
 }
 
 /** An access token has at most the roles of its creator. */
-function checkGivable({ spaces, space_id }: UserCaller, access: Access): void {
-  const own = spaces.find((space) => space.space_id === space_id);
-  if (own && includesAccess(own, access)) return;
-  const none = wholeAccess("none");
-  const given = givableRoles(own ?? none);
+function checkGivable(caller: UserCaller, access: Access): void {
+  const own = spaceOf(caller) ?? wholeAccess("none");
+  if (includesAccess(own, access)) return;
+  const given = givableRoles(own);
   throw new RefusalError(
     "permission_denied",
-    `An access token has at most the roles of its creator. You have ${accessWords(own ?? none)}.${given.length > 0 ? ` You can give: ${given.join(", ")}.` : ""}`,
+    `An access token has at most the roles of its creator. You have ${accessWords(own)}.${given.length > 0 ? ` You can give: ${given.join(", ")}.` : ""}`,
   );
 }
 
 /** Those that the caller sees. Throws 404 for another one. */
 async function knownConfigurations(
   queries: Queries,
-  { spaces, space_id: owner }: UserCaller,
+  caller: UserCaller,
   ids: readonly string[],
 ): Promise<string[]> {
-  const own = spaces.find((space) => space.space_id === owner) ?? wholeAccess("none");
+  const { space_id: owner } = caller;
+  const own = spaceOf(caller) ?? wholeAccess("none");
   const known = [...new Set(ids)];
   for (const id of known) {
     const spec = await queries.first(findSpecBriefly, { id, owner });

@@ -1,7 +1,7 @@
 /** The credentials of signed-in users: the session of a browser, the access token of a client. */
 import { includesAccess } from "../../domain/roles.ts";
 import { findLogin } from "../../store/people/logins.ts";
-import type { Origin, SignedIn, Space, UserCaller } from "../callers.ts";
+import { spaceOf, type Origin, type SignedIn, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findSpaces, spacesOf } from "./caller-spaces.ts";
 import { signToken, verifyToken, type Claims } from "./jwt.ts";
@@ -48,9 +48,9 @@ export async function isLive(
   { store: { read }, now }: Pick<Context, "store" | "now">,
   caller: UserCaller,
 ): Promise<boolean> {
-  const isActing = ({ space_id }: Space) => space_id === caller.space_id;
-  const space = (await findSpaces(read, caller, now()))?.find(isActing);
-  const admitted = caller.spaces.find(isActing);
+  const spaces = await findSpaces(read, caller, now());
+  const space = spaces && spaceOf({ ...caller, spaces });
+  const admitted = spaceOf(caller);
   return space !== undefined && (admitted === undefined || includesAccess(space, admitted));
 }
 

@@ -1,7 +1,7 @@
 /** Ends responses that are still being sent when the credential of their request ends. */
 import { ticking } from "../../../common/every.ts";
 import { minute } from "../../../common/units.ts";
-import type { UserCaller, WorkerCaller } from "../callers.ts";
+import { spaceOf, type UserCaller, type WorkerCaller } from "../callers.ts";
 import { zonesText } from "../../domain/roles.ts";
 import { acceptsToken } from "../../domain/worker.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
@@ -74,8 +74,8 @@ export function watchRevocations(context: Context): Revocations {
 }
 
 /** A caller that was admitted with another access is watched by itself. */
-function accessOf({ spaces, space_id }: UserCaller): string {
-  const own = spaces.find((space) => space.space_id === space_id);
+function accessOf(caller: UserCaller): string {
+  const own = spaceOf(caller);
   return own ? `${own.role} ${zonesText(own.zones)} ${own.configurations?.join() ?? ""}` : "";
 }
 

@@ -17,7 +17,7 @@ import {
 } from "../../store/configurations/configurations.ts";
 import { findPlaceOf, type FoundPlace, type OwnedTable } from "../../store/teams/teams.ts";
 import type { Queries } from "../../store/db.ts";
-import type { Space, UserCaller } from "../callers.ts";
+import { spaceOf, type Space, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 
 /** The table of what an address names by id: `/zones/{id}`. */
@@ -59,8 +59,8 @@ export const actingIn = (caller: UserCaller, space: Space): UserCaller => ({
 });
 
 /** Whether the caller has a role in all of the space in which it acts. */
-export const seesWholeSpace = ({ spaces, space_id }: UserCaller): boolean =>
-  spaces.some((space) => space.space_id === space_id && space.role !== "none");
+export const seesWholeSpace = (caller: UserCaller): boolean =>
+  (spaceOf(caller)?.role ?? "none") !== "none";
 
 /** How many rows of a space are read for a caller who sees some of its zones. */
 const searchedRows = 1000;
@@ -81,10 +81,10 @@ export async function onlySeen<T extends { readonly id: string }>(
 
 /** The zones in which the caller has a permission; undefined: in all. */
 export function zonesWith(
-  { spaces, space_id }: UserCaller,
+  caller: UserCaller,
   permission: Permission,
 ): readonly string[] | undefined {
-  const space = spaces.find((one) => one.space_id === space_id);
+  const space = spaceOf(caller);
   const may = (role: RoleOrNone) => roleFor({ role }, permission) === undefined;
   if (!space || may(space.role)) return undefined;
   return [...space.zones].flatMap(([zone, role]) => (may(role) ? [zone] : []));
@@ -129,10 +129,7 @@ export async function actingOn(
     table === undefined || isPlain
       ? undefined
       : await findPlace(store.read, caller, table, id, kind);
-  const owner = place?.owner_id ?? caller.space_id;
-  const space =
-    caller.spaces.find(({ space_id }) => space_id === owner) ??
-    caller.spaces.find(({ space_id }) => space_id === caller.space_id);
+  const space = spaceOf(caller, place?.owner_id ?? caller.space_id) ?? spaceOf(caller);
   if (space === undefined || isPlain) return caller;
   const acting = actingIn(caller, space);
   const noun = table && inZones[table];
@@ -168,7 +165,7 @@ const placeIn = (table: OwnedTable | undefined, { zone_id, configuration_id }: F
 /** A configuration may also be named by its name in the space in which the caller acts. */
 async function findPlace(
   queries: Queries,
-  { space_id: owner, spaces }: UserCaller,
+  caller: UserCaller,
   table: OwnedTable,
   id: string,
   kind: string,
@@ -177,7 +174,8 @@ async function findPlace(
     validate(id) && kind !== "by-project-name"
       ? await queries.first(findPlaceOf[table], { id: id.toLowerCase() })
       : undefined;
-  const own = spaces.find(({ space_id }) => space_id === owner);
+  const { space_id: owner } = caller;
+  const own = spaceOf(caller);
   if (byId || table !== "specs" || !own || isUniform(own)) return byId;
   const find = kind === "by-project-name" ? findSpecByProjectName : findSpecByName;
   const spec = await queries.first(find, { name: id, owner });

@@ -24,7 +24,7 @@ import {
   type TeamRow,
 } from "../../store/teams/teams.ts";
 import { person, record, recordOwn } from "../audit/audit.ts";
-import type { UserCaller } from "../callers.ts";
+import { spaceOf, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { checkCurrentAccess } from "../current-access.ts";
@@ -42,15 +42,15 @@ export interface ListedTeam {
 /** A page of GET /api/cli/teams; of an access token, the team that it acts in. */
 export async function listTeams(
   { store: { read } }: Context,
-  { user_id, login_kind, spaces }: UserCaller,
+  caller: UserCaller,
   before: string | undefined,
   limit: number,
 ): Promise<ListedTeam[]> {
-  const rows = await listTeamsOf(read, user_id, before, limit);
+  const rows = await listTeamsOf(read, caller.user_id, before, limit);
   return rows
     .flatMap((row): TeamOfMember[] => {
-      const space = spaces.find(({ space_id }) => space_id === row.id);
-      if (login_kind !== "token") return [row];
+      if (caller.login_kind !== "token") return [row];
+      const space = spaceOf(caller, row.id);
       return space ? [{ ...row, role: space.role, zones: zonesText(space.zones) }] : [];
     })
     .map((row) => ({ id: row.id, team: view(row) }));
@@ -207,8 +207,8 @@ function slugOf(name: string): string {
 }
 
 /** The caller's roles in the team. */
-function ownRoles({ spaces, space_id, role }: UserCaller): Pick<TeamOfMember, "role" | "zones"> {
-  const own = spaces.find((space) => space.space_id === space_id) ?? wholeAccess(role);
+function ownRoles(caller: UserCaller): Pick<TeamOfMember, "role" | "zones"> {
+  const own = spaceOf(caller) ?? wholeAccess(caller.role);
   return { role: own.role, zones: zonesText(own.zones) };
 }
 

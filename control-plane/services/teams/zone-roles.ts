@@ -5,7 +5,7 @@ import { wholeAccess, type Access } from "../../domain/roles.ts";
 import type { Queries } from "../../store/db.ts";
 import { isUsedIn, type SpaceThing } from "../../store/teams/zone-roles.ts";
 import { findZone } from "../../store/zones/zones.ts";
-import type { UserCaller } from "../callers.ts";
+import { spaceOf, type UserCaller } from "../callers.ts";
 import { zonesWith } from "./spaces.ts";
 
 /** The roles that a request gives. Throws 400 if they are none. */
@@ -49,8 +49,7 @@ export async function checkUse(
   { zone, by = "" }: Use,
 ): Promise<void> {
   if (zonesWith(user, "configure") === undefined) return;
-  const { configurations } =
-    user.spaces.find(({ space_id }) => space_id === user.space_id) ?? wholeAccess("none");
+  const { configurations } = spaceOf(user) ?? wholeAccess("none");
   if (await isUsedIn(queries, thing, { zone, by, configurations })) return;
   const what = "identity" in thing ? "cloud identity" : "connection";
   throw new RefusalError(

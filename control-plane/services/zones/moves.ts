@@ -17,7 +17,7 @@ import {
   type ZoneMove,
 } from "../../store/zones/moves.ts";
 import { person, record } from "../audit/audit.ts";
-import type { Space, UserCaller } from "../callers.ts";
+import { spaceOf, type Space, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { refuseMoving } from "../storage/zone-moves.ts";
 import { checkCount, checkStateBytes } from "../storage/quotas.ts";
@@ -84,8 +84,7 @@ export async function moveZone(
   const { space_id: to } = target;
   if (from === to) return;
   // It leaves the space, so a role in the zone is not enough.
-  const own = user.spaces.find(({ space_id }) => space_id === from);
-  for (const { role } of [own ?? wholeAccess("none"), target])
+  for (const { role } of [spaceOf(user) ?? wholeAccess("none"), target])
     checkPermission({ ...user, role }, "administer");
   const move = { zone: zone.id, from, to };
   await refuseMoving(tx, zone.id);
@@ -114,9 +113,8 @@ export async function moveZone(
   if (states.bytes > 0) await checkStateBytes(context, tx, to, states.bytes);
   if ((await findStatesMark(tx, move)) !== states.mark) throw new StatesChangedError();
   await moveRows(tx, move, states.bytes);
-  const slugOf = (id: string) =>
-    user.spaces.find(({ space_id }) => space_id === id)?.slug ?? "personal space";
-  const details = { from: slugOf(from), to: slugOf(to) };
+  const slugOf = (space: Space | undefined) => space?.slug ?? "personal space";
+  const details = { from: slugOf(spaceOf(user)), to: slugOf(target) };
   const { id, name } = zone;
   const entry = { by: person(user), action: "zone.move", id, name, details } as const;
   for (const owner of [from, to]) await record(tx, { ...entry, owner }, context.now());
