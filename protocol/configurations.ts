@@ -273,19 +273,19 @@ export const Configuration = Type.Object({
 });
 export type Configuration = Static<typeof Configuration>;
 
+const describingFields = {
+  project_name: Type.Optional(Name),
+  cloud_identity_id: Type.Optional(Nullable(Uuid)),
+  labels: Type.Optional(Labels),
+  origin: Type.Optional(Origin),
+  approval: writtenApproval,
+  follow: writtenFollow,
+  expires_at: writtenExpiry,
+  ...writtenFields,
+};
+
 export const CreateConfiguration = Type.Object(
-  {
-    name: Name,
-    zone_id: Uuid,
-    project_name: Type.Optional(Name),
-    cloud_identity_id: Type.Optional(Nullable(Uuid)),
-    labels: Type.Optional(Labels),
-    origin: Type.Optional(Origin),
-    approval: writtenApproval,
-    follow: writtenFollow,
-    expires_at: writtenExpiry,
-    ...writtenFields,
-  },
+  { name: Name, zone_id: Uuid, ...describingFields },
   { additionalProperties: false },
 );
 export type CreateConfiguration = Static<typeof CreateConfiguration>;
@@ -298,14 +298,7 @@ export const UpdateConfiguration = Type.Object(
   {
     name: Type.Optional(Name),
     zone_id: Type.Optional(Uuid),
-    project_name: Type.Optional(Name),
-    cloud_identity_id: Type.Optional(Nullable(Uuid)),
-    labels: Type.Optional(Labels),
-    origin: Type.Optional(Origin),
-    approval: writtenApproval,
-    follow: writtenFollow,
-    expires_at: writtenExpiry,
-    ...writtenFields,
+    ...describingFields,
     source: Type.Optional(Source),
   },
   { additionalProperties: false },

@@ -19,7 +19,6 @@ import {
   type ValueMarks,
 } from "../../domain/snapshot.ts";
 import {
-  filterSeenSpecs,
   findComponents,
   findSpec,
   findSpecByName,
@@ -157,14 +156,6 @@ export async function findNamed(queries: Queries, owner: string, name: string): 
   const spec = byId ?? (await queries.first(findSpecByName, { name, owner }));
   if (!spec) throw notFound("configuration");
   return spec;
-}
-
-/** The id of one that narrows a list. Throws 404 also for one that the caller does not see. */
-export async function findSeenId(queries: Queries, owner: string, name: string): Promise<string> {
-  const { id } = await findNamed(queries, owner, name);
-  if (isLimited(owner) && !(await filterSeenSpecs(queries, owner, [id])).has(id))
-    throw notFound("configuration");
-  return id;
 }
 
 /** GET /api/cli/configurations/by-project-name/{project_name}. */

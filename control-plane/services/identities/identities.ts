@@ -32,6 +32,7 @@ import { subjectOf, type SubjectNames } from "../../domain/token-subject.ts";
 import { trustTerraform } from "../../domain/trust-terraform.ts";
 import { listSubjects } from "../../store/identities/subjects.ts";
 import type { Queries } from "../../store/db.ts";
+import { isLimited } from "../../store/spaces.ts";
 import { findTeam } from "../../store/teams/teams.ts";
 import { countUsersOfIdentity, listUsersOfIdentity } from "../../store/configurations/summaries.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -39,7 +40,6 @@ import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { makeFirstKey } from "../issuer/keys.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
-import { seesWholeSpace } from "../teams/spaces.ts";
 import { checkSubjects } from "./subjects.ts";
 
 /** Never takes the external id from a user, who could then assume another owner's role. */
@@ -85,12 +85,12 @@ export async function listUsers(
 /** The names of those that a form of a configuration offers. */
 export const listIdentityNames = (
   { store: { read } }: Context,
-  caller: UserCaller,
+  { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<Pick<CloudIdentityRow, "id" | "name">[]> =>
-  seesWholeSpace(caller)
-    ? listRows(read, caller.space_id, undefined, limit)
-    : listSeenIdentities(read, caller.space_id, limit);
+  isLimited(owner)
+    ? listSeenIdentities(read, owner, limit)
+    : listRows(read, owner, undefined, limit);
 
 export async function listCloudIdentities(
   { store }: Context,

@@ -17,8 +17,11 @@ import {
   type JobPage,
 } from "../../store/jobs/lists.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
+import { filterSeenSpecs } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { isLimited } from "../../store/spaces.ts";
 import { person, recordOwn } from "../audit/audit.ts";
-import { findSeenId } from "../configurations/configurations.ts";
+import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import { changeJob, writeJobs } from "../job-changes/changes.ts";
@@ -116,6 +119,14 @@ export async function findJobIds(
     ...page,
   });
   return { items: jobs.map(({ id }) => id), next };
+}
+
+/** The id of one that narrows a list. Throws 404 also for one that the caller does not see. */
+async function findSeenId(queries: Queries, owner: string, name: string): Promise<string> {
+  const { id } = await findNamed(queries, owner, name);
+  if (isLimited(owner) && !(await filterSeenSpecs(queries, owner, [id])).has(id))
+    throw notFound("configuration");
+  return id;
 }
 
 export const countOpenJobs = (

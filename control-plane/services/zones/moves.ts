@@ -113,8 +113,8 @@ export async function moveZone(
   if (states.bytes > 0) await checkStateBytes(context, tx, to, states.bytes);
   if ((await findStatesMark(tx, move)) !== states.mark) throw new StatesChangedError();
   await moveRows(tx, move, states.bytes);
-  const slugOf = (space: Space | undefined) => space?.slug ?? "personal space";
-  const details = { from: slugOf(spaceOf(user)), to: slugOf(target) };
+  const personal = "personal space";
+  const details = { from: spaceOf(user)?.slug ?? personal, to: target.slug ?? personal };
   const { id, name } = zone;
   const entry = { by: person(user), action: "zone.move", id, name, details } as const;
   for (const owner of [from, to]) await record(tx, { ...entry, owner }, context.now());
