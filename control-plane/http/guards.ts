@@ -5,6 +5,7 @@ import type { Context } from "../services/context.ts";
 import { checkAccessToken, isAccessToken } from "../services/people/access-tokens.ts";
 import { findSignedIn } from "../services/people/credentials.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../services/refusal-limit.ts";
+import { goesOnLately } from "../services/people/provider-sessions.ts";
 import { isReleaseSecret } from "../services/releases/releases.ts";
 import { checkJobToken, type JobCredential } from "../services/states/job-tokens.ts";
 import { workerTokens } from "../services/workers/credentials.ts";
@@ -39,6 +40,7 @@ function sessionGuard(context: Context): Guards["session"] {
 
 /** The access token of a login or pipeline; without the header, a browser's session. */
 function clientGuard(context: Context): Guards["client"] {
+  const goesOn = goesOnLately(context);
   return async (request, reply) => {
     const { authorization } = request.headers;
     if (authorization === undefined) {
@@ -55,7 +57,8 @@ function clientGuard(context: Context): Guards["client"] {
       );
     const caller =
       token === undefined ? undefined : await findSignedIn(context, "cli", token, request);
-    if (caller) return actingWithNote(context, request, reply, caller);
+    if (caller && (await goesOn(caller.login_id)))
+      return actingWithNote(context, request, reply, caller);
     throw unauthenticated(
       authorization === undefined
         ? "send an access token in the header Authorization: Bearer TOKEN"
