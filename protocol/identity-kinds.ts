@@ -16,6 +16,14 @@ export const principalFields = {
   gcp: "service_account",
   vault: "role",
 } as const satisfies Readonly<Record<IdentityProvider, string>>;
+/** What an identity cannot be without. */
+export const requiredFields = {
+  aws: ["role_arn"],
+  aws_web_identity: ["role_arn"],
+  azure: ["tenant_id", "client_id"],
+  gcp: ["workload_identity_provider"],
+  vault: ["address", "role"],
+} as const satisfies Readonly<Record<IdentityProvider, readonly string[]>>;
 type PrincipalField = (typeof principalFields)[IdentityProvider];
 export type PlanField = `plan_${PrincipalField}`;
 

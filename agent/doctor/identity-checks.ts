@@ -4,8 +4,12 @@ import { ProblemError, send } from "../../protocol/transport.ts";
 import { describe } from "../api/describe.ts";
 import { readLeniently } from "../api/calls.ts";
 import type { AgentConfig } from "../config.ts";
-import { isIssued, issuerFault } from "../../protocol/identity-kinds.ts";
-import { identityKinds, type IdentityKind } from "../job/credentials/cloud-identity.ts";
+import {
+  identityProviders,
+  isIssued,
+  issuerFault,
+  type IdentityProvider,
+} from "../../protocol/identity-kinds.ts";
 import { plainConnectorFor } from "../machine/network.ts";
 import { finding, ok, type Finding } from "../../common/doctor/finding.ts";
 
@@ -33,14 +37,15 @@ export async function identities({ url, network }: AgentConfig): Promise<Finding
 const onlyAws = ok(check, "aws; the control plane gives no tokens for the other kinds");
 
 export function kindsOf(issuer: string): {
-  readonly working: readonly IdentityKind[];
+  readonly working: readonly IdentityProvider[];
   readonly lacks: readonly string[];
 } {
-  const faultOf = (kind: IdentityKind) => (isIssued(kind) ? issuerFault(kind, issuer) : undefined);
-  const lacking = identityKinds.filter(faultOf);
+  const faultOf = (kind: IdentityProvider) =>
+    isIssued(kind) ? issuerFault(kind, issuer) : undefined;
+  const lacking = identityProviders.filter(faultOf);
   const names = lacking.join(", ");
   return {
-    working: identityKinds.filter((kind) => !lacking.includes(kind)),
+    working: identityProviders.filter((kind) => !lacking.includes(kind)),
     lacks: lacking
       .slice(0, 1)
       .map((kind) => `not ${names}: ${faultOf(kind)} (WINDLASS_ISSUER_URL of the control plane)`),

@@ -7,6 +7,7 @@ import {
   planPrincipalOf,
   principalFields,
   principalOf,
+  requiredFields,
   type IdentityProvider,
   type SubjectForm,
 } from "../../protocol/identity-kinds.ts";
@@ -92,8 +93,9 @@ export function show(run: Run, it: CloudIdentity): void {
 
 export async function create(run: Run, name: string, options: CreateOptions): Promise<void> {
   const provider = options.provider.replaceAll("-", "_") as IdentityProvider;
-  requireOptions(provider, options);
-  const body: CreateCloudIdentity = { name, provider, ...fieldsOf(provider, options) };
+  const fields = fieldsOf(provider, options);
+  requireOptions(provider, fields);
+  const body: CreateCloudIdentity = { name, provider, ...fields };
   show(run, await run.api.call("createCloudIdentity", { body }));
   const own = shellWord(name);
   run.done(
@@ -103,19 +105,10 @@ export async function create(run: Run, name: string, options: CreateOptions): Pr
   );
 }
 
-/** What an identity of the provider cannot be without. */
-const required: Readonly<Record<IdentityProvider, readonly (keyof FieldOptions)[]>> = {
-  aws: ["role"],
-  aws_web_identity: ["role"],
-  azure: ["tenantId", "clientId"],
-  gcp: ["workloadIdentityProvider"],
-  vault: ["address", "role"],
-};
-
-function requireOptions(provider: IdentityProvider, options: FieldOptions): void {
-  const missing = required[provider]
-    .filter((name) => options[name] === undefined)
-    .map((name) => `--${name.replaceAll(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)}`);
+function requireOptions(provider: IdentityProvider, fields: Fields): void {
+  const missing = requiredFields[provider]
+    .filter((name) => fields[name] === undefined)
+    .map((name) => `--${name.replace(/_arn$/, "").replaceAll("_", "-")}`);
   if (missing.length > 0)
     throw new CliError(
       `Missing ${missing.join(" and ")}. For help: windlass identities create --help`,

@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import {
   isIssued,
   principalFields,
+  requiredFields,
   type IdentityProvider,
   type SubjectForm,
 } from "../../protocol/identity-kinds.ts";
@@ -18,36 +19,19 @@ export interface IdentityColumns {
   readonly settings: string | null;
 }
 
-interface Kind {
-  readonly required: readonly string[];
-  readonly optional: readonly string[];
-}
-
 const issued = ["audience", "subject"];
-const kinds: Readonly<Record<IdentityProvider, Kind>> = {
-  aws: { required: ["role_arn"], optional: ["plan_role_arn"] },
-  aws_web_identity: {
-    required: ["role_arn"],
-    optional: ["plan_role_arn", "session_tags", ...issued],
-  },
-  azure: {
-    required: ["tenant_id", "client_id"],
-    optional: ["plan_client_id", "subscription_id", ...issued],
-  },
-  gcp: {
-    required: ["workload_identity_provider"],
-    optional: ["service_account", "plan_service_account", ...issued],
-  },
-  vault: {
-    required: ["address", "role"],
-    optional: ["plan_role", "mount", "namespace", "ca", ...issued],
-  },
+const optionalFields: Readonly<Record<IdentityProvider, readonly string[]>> = {
+  aws: ["plan_role_arn"],
+  aws_web_identity: ["plan_role_arn", "session_tags", ...issued],
+  azure: ["plan_client_id", "subscription_id", ...issued],
+  gcp: ["service_account", "plan_service_account", ...issued],
+  vault: ["plan_role", "mount", "namespace", "ca", ...issued],
 };
 
 /** The names of the fields of a provider. */
 export const fieldNamesOf = (provider: IdentityProvider): readonly string[] => [
-  ...kinds[provider].required,
-  ...kinds[provider].optional,
+  ...requiredFields[provider],
+  ...optionalFields[provider],
 ];
 
 /** How many certificates `ca` may have. */
@@ -59,14 +43,13 @@ export function columnsOf(
   change: IdentityFields,
   before?: IdentityColumns,
 ): IdentityColumns {
-  const { required } = kinds[provider];
   const known = fieldNamesOf(provider);
   for (const [name, value] of Object.entries(change)) {
     if (value === undefined || known.includes(name)) continue;
     throw invalid(`body.${name}`, `is not a field of an identity of the provider ${provider}`);
   }
   const fields = { ...(before ? storedFields({ provider, ...before }) : {}), ...change };
-  for (const name of required)
+  for (const name of requiredFields[provider])
     if (fields[name] === undefined || fields[name] === null)
       throw invalid(`body.${name}`, `is missing: an identity of the provider ${provider} needs it`);
   if (typeof change["ca"] === "string") checkCertificates(change["ca"]);

@@ -54,7 +54,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(stdout).toMatch(/^ok +engine +terraform \d/m);
     expect(stdout).toMatch(/^\w+ +isolation +\w+/m);
     expect(stdout).toMatch(
-      /^ok +identities +aws, vault, with tokens of http:\/\/\S+; not aws_web_identity, gcp, azure: the issuer must have https \(WINDLASS_ISSUER_URL of the control plane\)$/m,
+      /^ok +identities +aws, vault, with tokens of http:\/\/\S+; not aws_web_identity, azure, gcp: the issuer must have https \(WINDLASS_ISSUER_URL of the control plane\)$/m,
     );
     expect(stdout).toMatch(/^skipped +cloud role/m);
     expect(exitCode).toBe(0);

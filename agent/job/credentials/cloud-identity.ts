@@ -1,5 +1,12 @@
 /** What the cloud identity of a claim is, and what terraform's environment has of it. */
 import { join } from "node:path";
+import {
+  identityProviders,
+  isIssued,
+  principalFields,
+  requiredFields,
+  type IdentityProvider,
+} from "../../../protocol/identity-kinds.ts";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
 import { plainAddress } from "../../machine/network.ts";
 import { StepFailedError, type JobContext } from "../context.ts";
@@ -10,43 +17,32 @@ import type { VaultPlace } from "./vault-client.ts";
 
 export type ClaimedIdentity = NonNullable<ClaimedJob["cloud_identity"]>;
 
-/** By kind, the fields that a claim must have. */
-const requiredFields = {
-  aws: ["role_arn"],
-  aws_web_identity: ["role_arn", "audience"],
-  gcp: ["workload_identity_provider", "audience"],
-  azure: ["tenant_id", "client_id", "audience"],
-  vault: ["address", "mount", "role", "audience"],
-} as const satisfies Readonly<Record<string, readonly (keyof ClaimedIdentity)[]>>;
-export type IdentityKind = keyof typeof requiredFields;
-export const identityKinds = Object.keys(requiredFields) as readonly IdentityKind[];
-
 /**
  * `machine`: the machine's own identity at Google or Azure, for a control plane that gives no
  * tokens. Undefined: the job has no identity.
  */
 export function kindOf({
-  claim: { cloud_identity },
-}: Pick<JobContext, "claim">): IdentityKind | "machine" | undefined {
+  claim,
+}: Pick<JobContext, "claim">): IdentityProvider | "machine" | undefined {
+  const { cloud_identity } = claim;
   if (!cloud_identity) return undefined;
   const named = cloud_identity.provider.toLowerCase();
-  const kind = identityKinds.find((known) => known === named);
+  const kind = identityProviders.find((known) => known === named);
   if (!kind)
     throw new StepFailedError(
-      `credentials: this agent does not support the cloud provider "${cloud_identity.provider}", only ${identityKinds.join(", ")}`,
+      `credentials: this agent does not support the cloud provider "${cloud_identity.provider}", only ${identityProviders.join(", ")}`,
     );
   if (kind === "gcp" && cloud_identity.workload_identity_provider === undefined) return "machine";
   if (kind === "azure" && cloud_identity.client_id === undefined) return "machine";
-  for (const field of requiredFields[kind])
-    if (!cloud_identity[field])
-      throw new StepFailedError(`credentials: the cloud identity names no ${field}`);
+  const audience = isIssued(kind) ? (["audience"] as const) : [];
+  for (const field of [...requiredFields[kind], ...audience]) fieldOf({ claim }, field);
   return kind;
 }
 
-/** A claim's field that `requiredFields` has. */
+/** A field that the identity must have. */
 export function fieldOf({ claim }: Pick<JobContext, "claim">, name: keyof ClaimedIdentity): string {
   const value = claim.cloud_identity?.[name];
-  if (value === undefined) throw new Error(`the cloud identity was not checked for ${name}`);
+  if (!value) throw new StepFailedError(`credentials: the cloud identity names no ${name}`);
   return value;
 }
 
@@ -64,9 +60,10 @@ export function phaseOf({
 /** The role, service account or application of the phase. Undefined if the claim names none. */
 export function principalOf(
   { claim }: Pick<JobContext, "claim">,
-  name: "role_arn" | "service_account" | "client_id" | "role",
+  kind: IdentityProvider,
   phase: Phase,
 ): string | undefined {
+  const name = principalFields[kind];
   const usual = claim.cloud_identity?.[name];
   return phase === "plan" ? (claim.cloud_identity?.[`plan_${name}`] ?? usual) : usual;
 }
@@ -102,7 +99,7 @@ export function cloudEnvironment(context: JobContext): Record<string, string> {
         ARM_USE_CLI: "false",
         ARM_USE_MSI: "false",
         ARM_TENANT_ID: fieldOf(context, "tenant_id"),
-        ARM_CLIENT_ID: principalOf(context, "client_id", phaseOf(context)) ?? "",
+        ARM_CLIENT_ID: principalOf(context, "azure", phaseOf(context)) ?? "",
         ...optional("ARM_SUBSCRIPTION_ID", identity?.subscription_id),
         ...(address
           ? {
@@ -131,7 +128,7 @@ export const vaultPlaceOf = (context: Pick<JobContext, "claim">): VaultPlace => 
 export const vaultTokenFile = (home: string): string => join(home, ".vault-token");
 
 /** Variables that would make terraform act as someone else, or send its credentials elsewhere. */
-const replacedNames: Readonly<Partial<Record<IdentityKind, RegExp>>> = {
+const replacedNames: Readonly<Partial<Record<IdentityProvider, RegExp>>> = {
   gcp: /^(GOOGLE_(BACKEND_)?(CREDENTIALS|IMPERSONATE_SERVICE_ACCOUNT)|GOOGLE_(APPLICATION_CREDENTIALS|CLOUD_KEYFILE_JSON|OAUTH_ACCESS_TOKEN|EXTERNAL_ACCOUNT_.*)|GCLOUD_KEYFILE_JSON|CLOUDSDK_(AUTH_.*|CONFIG))$/i,
   azure:
     /^(ARM_(TENANT_ID|CLIENT_.*|USE_.*|OIDC_.*|MSI_.*|ACCESS_KEY|SAS_TOKEN|ENVIRONMENT|METADATA_HOST.*|ADO_.*)|AZURE_.*|ACTIONS_ID_TOKEN_.*|SYSTEM_(ACCESSTOKEN|OIDCREQUESTURI))$/i,

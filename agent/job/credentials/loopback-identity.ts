@@ -3,10 +3,11 @@
  * token, which terraform's providers exchange at Google or Azure themselves.
  */
 import { join } from "node:path";
+import type { IdentityProvider } from "../../../protocol/identity-kinds.ts";
 import type { JobContext } from "../context.ts";
 import { conceal } from "../secrets.ts";
 import { roleAssumer, type AssumeRole } from "./assume-role.ts";
-import { fieldOf, phaseOf, principalOf, type IdentityKind } from "./cloud-identity.ts";
+import { fieldOf, phaseOf, principalOf } from "./cloud-identity.ts";
 import { Endpoint } from "./endpoint.ts";
 import { tokenUrl, type EndpointAddress } from "./endpoint-address.ts";
 import { giveFile } from "./give-file.ts";
@@ -16,7 +17,7 @@ import type { Handout } from "./listener-messages.ts";
 import { RenewedSession } from "./renewed-session.ts";
 import { webIdentityAssumer } from "./web-identity.ts";
 
-export type LoopbackKind = Exclude<IdentityKind, "vault">;
+export type LoopbackKind = Exclude<IdentityProvider, "vault">;
 
 const sources: Readonly<Record<LoopbackKind, string>> = {
   aws: "STS",
@@ -33,7 +34,7 @@ export function loopbackIdentity(context: JobContext, kind: LoopbackKind): HeldI
   const session: RenewedSession<Handout> = new RenewedSession<Handout>({
     source: sources[kind],
     obtain(signal) {
-      const key = kind === "aws" ? (principalOf(context, "role_arn", phase) ?? "") : phase;
+      const key = kind === "aws" ? (principalOf(context, kind, phase) ?? "") : phase;
       const obtain = obtainers.get(key) ?? obtainerOf(context, kind, phase);
       obtainers.set(key, obtain);
       return obtain(signal);
@@ -98,8 +99,7 @@ export function loopbackIdentity(context: JobContext, kind: LoopbackKind): HeldI
 /** The agent's own AWS credentials know no phases, only roles. */
 const isOther = (context: JobContext, kind: LoopbackKind, before: Phase, next: Phase): boolean =>
   before !== next &&
-  (kind !== "aws" ||
-    principalOf(context, "role_arn", before) !== principalOf(context, "role_arn", next));
+  (kind !== "aws" || principalOf(context, kind, before) !== principalOf(context, kind, next));
 
 function obtainerOf(
   context: JobContext,
@@ -117,7 +117,7 @@ function assumerOf(
 ): AssumeRole {
   const { claim, settings } = context;
   const { id, spec_id, zone_id } = claim.job;
-  const arn = principalOf(context, "role_arn", phase) ?? "";
+  const arn = principalOf(context, kind, phase) ?? "";
   const sts = { aws: settings.cloud.aws, network: settings.network };
   if (kind === "aws_web_identity")
     return webIdentityAssumer(
@@ -131,20 +131,13 @@ function assumerOf(
 }
 
 function describePrincipal(context: JobContext, kind: LoopbackKind, phase: Phase): string {
-  switch (kind) {
-    case "aws":
-    case "aws_web_identity":
-      return principalOf(context, "role_arn", phase) ?? "";
-    case "gcp":
-      return principalOf(context, "service_account", phase) ?? "Google Cloud";
-    case "azure":
-      return `client ${principalOf(context, "client_id", phase)} of Azure`;
-  }
+  const principal = principalOf(context, kind, phase) ?? "Google Cloud";
+  return kind === "azure" ? `client ${principal} of Azure` : principal;
 }
 
 /** An external account, whose token Google's libraries read from loopback whenever they need one. */
 function giveGoogleFile(context: JobContext, address: EndpointAddress, phase: Phase): void {
-  const account = principalOf(context, "service_account", phase);
+  const account = principalOf(context, "gcp", phase);
   const content = {
     type: "external_account",
     universe_domain: "googleapis.com",

@@ -123,7 +123,7 @@ export function vaultIdentity(context: JobContext): HeldIdentity {
 const isInit = ({ step }: { readonly step: string }): boolean => step === "init";
 
 const describeRole = (context: JobContext, phase: Phase): string =>
-  `role ${principalOf(context, "role", phase)} of Vault at ${fieldOf(context, "address")}`;
+  `role ${principalOf(context, "vault", phase)} of Vault at ${fieldOf(context, "address")}`;
 
 /** For the log, when Vault was told that the job needs its tokens no longer. */
 export function noteUnrevoked({ log }: Pick<JobContext, "log">, failure: string | undefined): void {
@@ -139,7 +139,7 @@ async function logIn(
 ): Promise<VaultToken> {
   const { token } = await identityToken(context, phase, signal);
   try {
-    return await client.login(principalOf(context, "role", phase) ?? "", token, signal);
+    return await client.login(principalOf(context, "vault", phase) ?? "", token, signal);
   } catch (error) {
     if (!(error instanceof VaultRefusedError)) throw error;
     throw new IdentityRefusedError(

@@ -1,5 +1,9 @@
 /** The fields of a cloud identity. Only those of the chosen provider show; the style sheet does that. */
-import { identityProviders, type IdentityProvider } from "../../../protocol/identity-kinds.ts";
+import {
+  identityProviders,
+  requiredFields,
+  type IdentityProvider,
+} from "../../../protocol/identity-kinds.ts";
 import { fieldNamesOf } from "../../domain/cloud-identity.ts";
 import { choice, line, lines, radios, tick } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
@@ -122,16 +126,13 @@ export const fieldsOf = (form: Form, provider: IdentityProvider): Html =>
 export function inputFrom(form: Form, provider: string, isNew: boolean): object {
   const known = identityProviders.find((one) => one === provider);
   const names = known === undefined ? [] : fieldNamesOf(known);
+  // Fields that an identity always has.
+  const staying = new Set<string>(["mount", "subject", ...(known ? requiredFields[known] : [])]);
   const given = names.flatMap((name): [string, unknown][] => {
     if (name === "session_tags") return [[name, form.isOn(name)]];
     const word = form.word(name);
     if (word !== "") return [[name, word]];
-    return isNew || isNeeded(name) ? [] : [[name, null]];
+    return isNew || staying.has(name) ? [] : [[name, null]];
   });
   return { name: form.word("name"), ...Object.fromEntries(given) };
 }
-
-/** A field that an identity always has: left empty, it stays. */
-const isNeeded = (name: string): boolean =>
-  ["role_arn", "workload_identity_provider", "tenant_id", "client_id"].includes(name) ||
-  ["address", "role", "mount", "subject"].includes(name);
