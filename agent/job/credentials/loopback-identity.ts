@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { IdentityProvider } from "../../../protocol/identity-kinds.ts";
 import type { JobContext } from "../context.ts";
 import { conceal } from "../secrets.ts";
-import { roleAssumer, type AssumeRole } from "./assume-role.ts";
+import { roleAssumer } from "./assume-role.ts";
 import { fieldOf, phaseOf, principalOf } from "./cloud-identity.ts";
 import { Endpoint } from "./endpoint.ts";
 import { tokenUrl, type EndpointAddress } from "./endpoint-address.ts";
@@ -19,12 +19,9 @@ import { webIdentityAssumer } from "./web-identity.ts";
 
 export type LoopbackKind = Exclude<IdentityProvider, "vault">;
 
-const sources: Readonly<Record<LoopbackKind, string>> = {
-  aws: "STS",
-  aws_web_identity: "STS",
-  gcp: "The control plane",
-  azure: "The control plane",
-};
+/** Its libraries exchange the token themselves. */
+const handsOutToken = (kind: LoopbackKind): kind is "azure" | "gcp" =>
+  kind === "azure" || kind === "gcp";
 
 export function loopbackIdentity(context: JobContext, kind: LoopbackKind): HeldIdentity {
   const { claim, settings, log, over, directory, journal, facts } = context;
@@ -32,7 +29,7 @@ export function loopbackIdentity(context: JobContext, kind: LoopbackKind): HeldI
   let phase = phaseOf(context);
   const obtainers = new Map<string, (signal: AbortSignal) => Promise<Handout>>();
   const session: RenewedSession<Handout> = new RenewedSession<Handout>({
-    source: sources[kind],
+    source: handsOutToken(kind) ? "The control plane" : "STS",
     obtain(signal) {
       const key = kind === "aws" ? (principalOf(context, kind, phase) ?? "") : phase;
       const obtain = obtainers.get(key) ?? obtainerOf(context, kind, phase);
@@ -106,15 +103,7 @@ function obtainerOf(
   kind: LoopbackKind,
   phase: Phase,
 ): (signal: AbortSignal) => Promise<Handout> {
-  if (kind === "gcp" || kind === "azure") return (signal) => identityToken(context, phase, signal);
-  return assumerOf(context, kind, phase);
-}
-
-function assumerOf(
-  context: JobContext,
-  kind: "aws" | "aws_web_identity",
-  phase: Phase,
-): AssumeRole {
+  if (handsOutToken(kind)) return (signal) => identityToken(context, phase, signal);
   const { claim, settings } = context;
   const { id, spec_id, zone_id } = claim.job;
   const arn = principalOf(context, kind, phase) ?? "";

@@ -7,7 +7,7 @@
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { known, StepFailedError, type JobContext } from "../context.ts";
-import { cloudEnvironment, kindOf } from "../credentials/cloud-identity.ts";
+import { cloudEnvironment } from "../credentials/cloud-identity.ts";
 import { failureOf } from "../terraform/diagnostics.ts";
 import { environmentOf, stateEnvironment } from "../terraform/environment.ts";
 import { fetchWithin } from "../source/fetch-limit.ts";
@@ -162,18 +162,9 @@ export function checkLock({ workspace, facts }: JobContext): void {
 
 /** For both runs: names of this pattern, an empty home, no state, no role. */
 function fetchEnvironment(context: JobContext, names: RegExp): Record<string, string> {
-  const { claim, settings, workspace, isolation } = context;
-  const own = Object.entries(claim.job.config_snapshot.environment ?? {});
-  return environmentOf({
-    path: settings.path,
-    network: settings.network,
-    own: Object.fromEntries(own.filter(([name]) => names.test(name))),
-    workspace,
-    temporary: isolation.temporary(),
-    state: {},
-    cloud: {},
-    hasMachineIdentity: kindOf(context) === "machine",
-  });
+  const all = Object.entries(context.claim.job.config_snapshot.environment ?? {});
+  const own = Object.fromEntries(all.filter(([name]) => names.test(name)));
+  return environmentOf(context, { own, state: {}, cloud: {} });
 }
 
 /** Names that decide from which server terraform downloads, and which certificates it trusts. */

@@ -1,44 +1,41 @@
 /** The environment of a job's commands: built from nothing, never inherited. */
 import { isForbiddenEnvironmentName } from "../../../protocol/environment-names.ts";
 import type { JobContext } from "../context.ts";
+import { kindOf } from "../credentials/cloud-identity.ts";
 import { loopback } from "../credentials/endpoint-address.ts";
-import type { Workspace } from "../workspace.ts";
 
 export interface EnvironmentParts {
-  readonly path: string;
-  readonly network: Readonly<Record<string, string>>;
   /** From the configuration, so untrusted. */
   readonly own: Readonly<Record<string, unknown>>;
-  readonly workspace: Workspace;
-  /** The job's directory for temporary files. */
-  readonly temporary: string;
   /** Address and credentials of the managed state. */
   readonly state: Readonly<Record<string, string>>;
   /** The address and password of the endpoint for cloud credentials. */
   readonly cloud: Readonly<Record<string, string>>;
-  /** The job uses the identity of this machine at Google or Azure. */
-  readonly hasMachineIdentity?: boolean;
 }
 
 /** Later entries win, so a configuration can replace nothing that the agent sets. */
-export function environmentOf(parts: EnvironmentParts): Record<string, string> {
-  const outside = { ...parts.network, ...allowed(parts.own) };
+export function environmentOf(
+  context: Pick<JobContext, "claim" | "isolation" | "settings" | "workspace">,
+  { own, state, cloud }: EnvironmentParts,
+): Record<string, string> {
+  const { isolation, settings, workspace } = context;
+  const outside = { ...settings.network, ...allowed(own) };
   return {
     ...outside,
     ...withoutProxy(outside),
-    PATH: parts.path,
+    PATH: settings.path,
     LANG: "C.UTF-8",
-    HOME: parts.workspace.home,
-    TMPDIR: parts.temporary,
+    HOME: workspace.home,
+    TMPDIR: isolation.temporary(),
     TF_IN_AUTOMATION: "1",
     TF_INPUT: "0",
     CHECKPOINT_DISABLE: "1",
-    TF_CLI_CONFIG_FILE: parts.workspace.cliConfig,
-    ...parts.state,
+    TF_CLI_CONFIG_FILE: workspace.cliConfig,
+    ...state,
     // A job without credentials of its own must not use this machine's identity either.
     AWS_EC2_METADATA_DISABLED: "true",
-    ...(parts.hasMachineIdentity ? {} : { GCE_METADATA_HOST: "metadata.invalid" }),
-    ...parts.cloud,
+    ...(kindOf(context) === "machine" ? {} : { GCE_METADATA_HOST: "metadata.invalid" }),
+    ...cloud,
   };
 }
 

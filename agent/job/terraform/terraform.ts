@@ -10,7 +10,7 @@ import {
   StepFailedError,
   type JobContext,
 } from "../context.ts";
-import { cloudEnvironment, kindOf, replacedVariables } from "../credentials/cloud-identity.ts";
+import { cloudEnvironment, replacedVariables } from "../credentials/cloud-identity.ts";
 import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
 import { saysInterruptedTwice } from "./diagnostics.ts";
 import { environmentOf, stateEnvironment } from "./environment.ts";
@@ -167,15 +167,10 @@ const commandOf = (
     env: {
       ...(mayCollectLess(context, args) ? { GOGC: fewCollections } : {}),
       ...(environment ??
-        environmentOf({
-          path: context.settings.path,
-          network: context.settings.network,
+        environmentOf(context, {
           own: ownEnvironment(context),
-          workspace: context.workspace,
-          temporary: context.isolation.temporary(),
           state: stateEnvironment(context),
           cloud: cloudEnvironment(context),
-          hasMachineIdentity: kindOf(context) === "machine",
         })),
       ...debugEnvironment(context),
     },

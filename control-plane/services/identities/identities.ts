@@ -235,18 +235,19 @@ export async function trustTerraformOf(
   const team = (await read.first(findTeam, { id: owner_id }))?.slug ?? null;
   const names = { team, owner_id, identity: name, zone: "", configuration: "" };
   const own = form === "identity" ? subjectsOf(names) : null;
-  const isCut = found.length > trustedLimit;
-  const audience = audienceOf(row) ?? "";
-  const about = {
+  return trustTerraform({
     id: row.id,
     name,
     provider,
-    own,
     space_id: owner_id,
     issuer: issuerUrl(),
-    audience,
-  };
-  return trustTerraform({ ...about, subject: form, fields: shownFieldsOf(row), trusted, isCut });
+    audience: audienceOf(row) ?? "",
+    subject: form,
+    own,
+    fields: shownFieldsOf(row),
+    trusted,
+    isCut: found.length > trustedLimit,
+  });
 }
 
 async function find(queries: Queries, { space_id: owner }: UserCaller, id: string) {

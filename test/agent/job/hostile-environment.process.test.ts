@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import type { JobContext } from "../../../agent/job/context.ts";
 import { environmentOf } from "../../../agent/job/terraform/environment.ts";
 import { openIsolation } from "../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../agent/job/terraform/process.ts";
@@ -93,16 +94,14 @@ const impossible = [
 const kept = "TMPDIR LANG TF_INPUT TF_IN_AUTOMATION CHECKPOINT_DISABLE".split(" ");
 const hostile = [...forbidden, ...otherCase.split(" "), ...impossible, ...kept];
 
+const context = {
+  claim: {},
+  settings: { path: process.env["PATH"] ?? "", network: {} },
+  workspace,
+  isolation: { temporary: () => workspace.temporary },
+} as unknown as JobContext;
 const environment = (own: Record<string, unknown>): Record<string, string> =>
-  environmentOf({
-    path: process.env["PATH"] ?? "",
-    network: {},
-    own,
-    workspace,
-    temporary: workspace.temporary,
-    state: {},
-    cloud: {},
-  });
+  environmentOf(context, { own, state: {}, cloud: {} });
 
 beforeAll(() => {
   for (const folder of [traces, evil, workspace.source, workspace.home, workspace.temporary])

@@ -1,17 +1,19 @@
 import { expect, test } from "vitest";
+import type { JobContext } from "../../../../agent/job/context.ts";
 import { environmentOf } from "../../../../agent/job/terraform/environment.ts";
 import { workspaceOf } from "../../../../agent/job/workspace.ts";
 
-const workspace = workspaceOf("/srv/agent", {
-  job: { id: "j", job_type: "PLAN", config_snapshot: {} as never, spec_id: null, zone_id: null },
-});
+const job = { id: "j", job_type: "PLAN", config_snapshot: {}, spec_id: null, zone_id: null };
+const workspace = workspaceOf("/srv/agent", { job } as never);
+const context = {
+  claim: { job },
+  settings: { path: "/bin", network: { NO_PROXY: "a" } },
+  workspace,
+  isolation: { temporary: () => workspace.temporary },
+} as unknown as JobContext;
 const environment = (own: Record<string, unknown>): Record<string, string> =>
-  environmentOf({
-    path: "/bin",
-    network: { NO_PROXY: "a" },
+  environmentOf(context, {
     own,
-    workspace,
-    temporary: workspace.temporary,
     state: { TF_HTTP_USERNAME: "u" },
     cloud: { AWS_REGION: "eu-west-1" },
   });
