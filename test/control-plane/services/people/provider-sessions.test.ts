@@ -11,7 +11,7 @@ import {
 } from "../../../helpers/people/company-provider.ts";
 import { TestBrowser } from "../../../helpers/people/providers.ts";
 import { companySignIn, publicUrl } from "../../../helpers/people/company-sign-in.ts";
-import { bearer, newLink, signIn as signInClient } from "../../../helpers/people/sign-in.ts";
+import { newLink, signIn as signInClient } from "../../../helpers/people/sign-in.ts";
 
 const [minute, hour] = [60_000, 3_600_000];
 let company: CompanyProvider;
@@ -267,30 +267,6 @@ describe("a session at the provider", () => {
     expect(await staysIn(headers)).toBe(stays);
     const { groups } = await readRow(plane, "accounts", { subject });
     expect(JSON.parse(groups ?? "")).toEqual(["engineers"]);
-  });
-
-  test("is renewed for a client too, while its access token lasts", async () => {
-    const { subject } = person({ groups: ["engineers"] });
-    const { headers } = await enter();
-    const { access_token } = await signInClient(plane, { headers });
-    const works = async () =>
-      (await ask(plane, "GET", "/api/cli/teams", { headers: bearer(access_token) })).status;
-    company.people.set(subject, { groups: ["staff"] });
-    await wait(subject, 16 * minute);
-    const before = company.asked;
-    expect([await works(), await works()]).toEqual([200, 200]);
-    expect(company.asked).toBe(before + 1);
-    const { groups } = await readRow(plane, "accounts", { subject });
-    expect(JSON.parse(groups ?? "")).toEqual(["staff"]);
-    company.people.delete(subject);
-    await wait(subject, 16 * minute);
-    const { now } = plane.context;
-    Object.assign(plane.context, { now: () => now() + 2 * minute });
-    try {
-      expect(await works()).toBe(401);
-    } finally {
-      Object.assign(plane.context, { now });
-    }
   });
 
   test("renewed without an ID token has the groups that user info says", async () => {
