@@ -9,6 +9,7 @@ import {
   conceal,
   knowsAllSecrets,
   maskerOf,
+  messageMaskerOf,
   missesFormer,
   openSealKey,
   secretsLost,
@@ -142,6 +143,18 @@ test("secrets over the limit of lines are refused, and not masked", () => {
     expect(secretsOf(context).length).toBeLessThan(10_003);
   }
   context.journal.close();
+});
+
+test("messages of errors name no directory of the runner, except where a state is kept", () => {
+  const { context } = contextOf(join(place, "messages"), "wlw_token");
+  const settings = { ...context.settings, workDir: "/var/lib/agent" };
+  const mask = messageMaskerOf({ ...context, settings });
+  const source = "/var/lib/agent/workspaces/job/source";
+  expect(mask(`${source}/main.tf: no ${source}/m/ in /var/lib/agent/spool, wlw_token`)).toBe(
+    "main.tf: no m/ in spool, ***",
+  );
+  const kept = "/var/lib/agent/rescued-states/job.tfstate";
+  expect(mask(`the state is in ${kept}`)).toBe(`the state is in ${kept}`);
 });
 
 test("former secrets are masked like present ones, in every form", () => {
