@@ -65,7 +65,7 @@ async function finishMove(store: Context["store"], move: ZoneMove, turns: Turns)
         if (left.length > 0) {
           if (!(await turns.next())) return;
           if (!(await take(left.map(({ id }) => id)))) return;
-        }
+        } else if (!(await turns.nextRead())) return;
         if (page.length < jobsPerTurn) break;
         before = page.at(-1)!.id;
       }

@@ -8,6 +8,7 @@ import {
   refuseMoving,
 } from "../../../../control-plane/services/storage/zone-moves.ts";
 import { listUnfinishedMoves, moveZone } from "../../../../control-plane/store/zones/moves.ts";
+import { setFact, zoneMovesFrom } from "../../../../control-plane/store/facts.ts";
 import { addTeam } from "../../../helpers/people/teams.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
 import { proving } from "../../../helpers/project/proving.ts";
@@ -99,4 +100,12 @@ test("a zone moves at once, and its jobs follow in small transactions, also afte
   await calls.call("updateZone", { params, body: { team: null } });
   await finishMoves(plane.context);
   expect(await countOf(team)).toBe(0);
+
+  // Another server that is stopped while it reads jobs that have followed already.
+  await store.write((tx) => setFact(tx, zoneMovesFrom + owner.zone, team));
+  const before = work.statements;
+  const halt = new AbortController();
+  setImmediate(() => halt.abort());
+  await finishMoves(context, halt.signal);
+  expect(work.statements - before).toBeLessThan(turns / 2);
 }, 600_000);
