@@ -192,7 +192,7 @@ describe("with a server that has only the published endpoints", () => {
     expect(lastReport(deploy)).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining(
-        'this agent does not support the cloud provider "moon", only aws, aws_web_identity, gcp, azure, vault',
+        'this agent does not support the cloud provider "moon", only aws, aws_web_identity, azure, gcp, vault',
       ),
     });
     expect(server.log(deploy, "STDOUT")).toBe("");

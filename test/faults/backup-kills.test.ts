@@ -1,9 +1,10 @@
 /**
- * `restore` is killed before each of its changes of files: afterwards the data is the old, or no
- * server starts, and the same command completes it.
+ * `backup` and `restore` are killed before each of their changes of files: a backup is whole or
+ * absent; data is the old, or no server starts, and the same command completes it.
  */
 import { randomBytes } from "node:crypto";
-import { cp, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { beforeAll, expect, test } from "vitest";
@@ -35,7 +36,7 @@ const before = (name) => {
   if (count === Number(KILL_AT)) process.kill(process.pid, "SIGKILL");
   if (KILL_LOG) fs.appendFileSync(KILL_LOG, name + "\\n");
 };
-for (const [of, names] of [[promises, ["mkdir", "rename", "rm", "writeFile"]], [fs, ["createWriteStream"]]])
+for (const [of, names] of [[promises, ["link", "mkdir", "rename", "rm", "writeFile"]], [fs, ["createWriteStream"]]])
   for (const name of names) {
     const real = of[name];
     of[name] = (...args) => {
@@ -132,4 +133,33 @@ test("a killed restore leaves the old data, or data that only restore accepts", 
   }
   expect(seen.old).toBeGreaterThan(2);
   expect(seen.refused).toBeGreaterThan(8);
+});
+
+test("a killed backup leaves no file, or a whole one, and the same command makes it", async () => {
+  const file = join(await mkdtemp(join(scratch, "backups-")), "one.tar.gz");
+  const run = (more: Record<string, string>) =>
+    windlass(["server", "backup", file], {
+      env: { WINDLASS_DATA_DIR: after, NODE_OPTIONS: `--import ${killer}`, ...more },
+    });
+  const isWhole = async (): Promise<boolean> => {
+    if (!existsSync(file)) return false;
+    const directory = await mkdtemp(join(scratch, "from-backup-"));
+    await restoreBackup(configOf(directory), file, false);
+    expect(await contentOf(directory)).toEqual(restored);
+    await rm(file);
+    return true;
+  };
+  const log = join(scratch, "changes-of-backup");
+  expect((await run({ KILL_LOG: log })).exitCode).toBe(0);
+  expect(await isWhole()).toBe(true);
+  const changes = (await readFile(log, "utf8")).trim().split("\n");
+  const whole: string[] = [];
+  for (const [index, change] of changes.entries()) {
+    expect((await run({ KILL_AT: String(index + 1) })).signal).toBe("SIGKILL");
+    if (await isWhole()) whole.push(change);
+  }
+  expect(changes).toEqual(["mkdir", "writeFile", "createWriteStream", "link", "rm"]);
+  expect(whole).toEqual(["rm"]);
+  expect((await run({})).exitCode).toBe(0);
+  expect(await isWhole()).toBe(true);
 });
