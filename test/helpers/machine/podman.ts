@@ -133,7 +133,9 @@ async function makeBase(): Promise<void> {
     if (existsSync(npmrc)) cpSync(npmrc, join(folder, "root/.npmrc"));
     const local = join(folder, "usr/local");
     cpSync(process.execPath, join(local, "bin/node"));
-    const { stdout: modules } = await execa("npm", ["root", "--global"]);
+    // Its cache of compiled code would stay in the temporary directory.
+    const env = { NODE_DISABLE_COMPILE_CACHE: "1" };
+    const { stdout: modules } = await execa("npm", ["root", "--global"], { env });
     mkdirSync(join(local, "lib/node_modules"), { recursive: true });
     cpSync(join(modules, "npm"), join(local, "lib/node_modules/npm"), { recursive: true });
     symlinkSync("../lib/node_modules/npm/bin/npm-cli.js", join(local, "bin/npm"));
